@@ -1,0 +1,1 @@
+"""The house around the engine: command line, HTTP server, settings, logs."""

@@ -1,0 +1,56 @@
+"""What the house needs from an engine. The product's is `engine.engine.Engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from engine.request import Prompt, Request, RequestRecord
+from engine.snapshot import Health, Snapshot
+
+if TYPE_CHECKING:
+    from engine.model.info import ModelInfo
+    from engine.pins import PinSpec
+    from engine.prompt.chat import Message
+
+
+class EnginePort(Protocol):
+    """Every method may be called from any thread; events come back through `deliver`."""
+
+    @property
+    def health(self) -> Health: ...
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+
+    @property
+    def model(self) -> ModelInfo | None:
+        """None until the model is loaded."""
+
+    def start(self) -> None:
+        """Returns at once; the model is loaded on the engine's own thread."""
+
+    def stop(self, timeout_s: float = 30.0) -> bool:
+        """Cancel, drain, free, join. False where the engine thread did not end in time."""
+
+    def wait_until_ready(self, timeout_s: float) -> Health: ...
+
+    def format(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, object]] | None = None,
+        template_kwargs: Mapping[str, object] | None = None,
+    ) -> Prompt:
+        """Takes milliseconds. Raises TemplateError, EngineUnavailable."""
+
+    def submit(self, request: Request) -> None:
+        """Raises EngineUnavailable, QueueFull, PromptTooLong, EmptyPrompt, DuplicateRequest."""
+
+    def cancel(self, request_id: str) -> None:
+        """The request ends with Finished(ABORT). Raises UnknownRequest."""
+
+    def pin(self, spec: PinSpec) -> None: ...
+
+    def unpin(self, name: str) -> None: ...
+
+    def drain_records(self) -> list[RequestRecord]: ...

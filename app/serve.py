@@ -1,0 +1,102 @@
+"""`ondol serve`: Ondol without a screen, until a signal ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+from app.console import complain, say
+from app.home import EngineFactory, Home
+from app.instance import InstanceHeld
+from app.logs import start_logging, stop_logging
+from app.paths import find_paths
+from app.server.http_thread import BindError
+from app.settings import Settings
+from engine.errors import EngineError
+from engine.snapshot import EngineState
+
+OK, FAILED, REFUSED = 0, 1, 2
+
+_READY_POLL_S = 0.2
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def serve(settings: Settings, engine_factory: EngineFactory | None = None) -> int:
+    """Returns the exit code: 0 after a clean stop, 1 when Ondol cannot run at all, 2 when the port
+    or the data folder is somebody else's. A broken model is no reason to end: it answers 503.
+    """
+    paths = find_paths(settings.data_dir)
+    try:
+        paths.create()
+        log_handler = start_logging(paths.log_file)
+    except OSError as error:
+        complain(f"The data folder cannot be used: {_reason(error)}")
+        return FAILED
+    try:
+        with _stop_signal() as stopping:
+            return _run(Home(settings, paths, engine_factory), stopping)
+    finally:
+        stop_logging(log_handler)
+
+
+def _run(home: Home, stopping: threading.Event) -> int:
+    try:
+        home.start()
+    except (InstanceHeld, BindError) as error:
+        complain(str(error))
+        return REFUSED
+    except EngineError as error:
+        complain(str(error))
+        return FAILED
+    except OSError as error:
+        complain(f"Ondol cannot start: {_reason(error)}")
+        return FAILED
+    try:
+        _announce(home, stopping)
+        stopping.wait()
+    finally:
+        ended = home.stop()
+    if ended:
+        return OK
+    # A thread inside a library call cannot be ended, and interpreter exit would wait or crash.
+    complain("The engine did not stop in time and was left behind.")
+    logging.shutdown()
+    os._exit(FAILED)
+
+
+def _announce(home: Home, stopping: threading.Event) -> None:
+    """Say where Ondol listens once it serves, or why it does not."""
+    while not stopping.is_set():
+        health = home.engine.wait_until_ready(_READY_POLL_S)
+        if health.ok:
+            say(f"Ondol is listening on {home.url}")
+            return
+        if health.state is EngineState.FAILED:
+            complain(f"{home.url} answers 503: {health.reason}")
+            return
+
+
+@contextlib.contextmanager
+def _stop_signal() -> Iterator[threading.Event]:
+    """Set by the first SIGINT or SIGTERM; a second one ends the process the hard way."""
+    stopping = threading.Event()
+
+    def on_signal(number: int, frame: object) -> None:
+        for name in _SIGNALS:
+            signal.signal(name, signal.SIG_DFL)
+        stopping.set()
+
+    before = {name: signal.signal(name, on_signal) for name in _SIGNALS}
+    try:
+        yield stopping
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else type(error).__name__

@@ -1,0 +1,1 @@
+"""The HTTP surface: one module per concern, on aiohttp."""

@@ -1,0 +1,126 @@
+"""Parts, views and holds: where KV lives and who needs it (design D2).
+
+A part is a run of consecutive tokens with one storage. Parts form a tree: a part stands on the first
+`base` tokens of its parent's chain. That makes a prefix a chain of views, makes eviction leaf-first, and
+lets a row attach at any token.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from engine.cache.page import Page
+
+
+class Storage(Protocol):
+    """KV of one part in every cached layer. The cache knows its length and its bytes, never its arrays."""
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens stored."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes allocated, which may be more than the tokens need."""
+
+    def growth_bytes(self, num_tokens: int) -> int:
+        """Bytes that appending `num_tokens` tokens would allocate."""
+
+    def seal(self) -> None:
+        """Make the storage immutable. Copies nothing."""
+
+    def truncate(self, num_tokens: int) -> None:
+        """Keep the first `num_tokens` tokens of a sealed storage and give all other memory back, one layer at a
+        time, so that the transient copy is one layer's share."""
+
+
+_serials = itertools.count()
+
+
+class Part:
+    """Consecutive tokens [base, end) of one prefix. Open while a row appends to it, sealed for ever after."""
+
+    __slots__ = ("base", "children", "holds", "open", "pages", "parent", "serial", "storage")
+
+    def __init__(self, base: int, parent: Part | None, storage: Storage) -> None:
+        self.serial = next(_serials)  # breaks ties the same way in every run
+        self.base = base
+        self.parent = parent
+        self.storage = storage
+        self.open = True
+        self.children: set[Part] = set()
+        self.holds: dict[Hold, int] = {}
+        self.pages: set[Page] = set()  # index entries whose last token lies here
+        if parent is not None:
+            parent.children.add(self)
+
+    @property
+    def end(self) -> int:
+        return self.base + self.storage.num_tokens
+
+    @property
+    def needed_end(self) -> int:
+        """Tokens before this position are in use: by a hold, or because a child part stands on them."""
+        return max([self.base, *self.holds.values(), *(child.base for child in self.children)])
+
+    @property
+    def dead(self) -> bool:
+        """Nobody uses the part and nobody can find it."""
+        return not (self.open or self.pages or self.children or self.holds)
+
+    def chain(self, end: int) -> tuple[View, ...]:
+        """Views that cover tokens [0, end), first to last. `end` lies in (0, self.end]."""
+        views: list[View] = []
+        part: Part | None = self
+        while part is not None:
+            if part.base < end:
+                views.append(View(part, end))
+                end = part.base
+            part = part.parent
+        views.reverse()
+        return tuple(views)
+
+    def covering(self, position: int) -> Part:
+        """The part of this part's chain that holds the token at `position`."""
+        part = self
+        while part.base > position:
+            assert part.parent is not None, "a chain begins at position 0"
+            part = part.parent
+        return part
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Tokens [part.base, end) of a part."""
+
+    part: Part
+    end: int
+
+    @property
+    def num_tokens(self) -> int:
+        return self.end - self.part.base
+
+
+class Hold:
+    """Keeps a chain of views from eviction: a running row, a pin, a request about to start."""
+
+    __slots__ = ("owner", "views")
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.views: list[View] = []
+
+    def add(self, view: View) -> None:
+        self.views.append(view)
+        view.part.holds[self] = max(view.end, view.part.holds.get(self, 0))
+
+    def release(self) -> Iterator[Part]:
+        """Let go of everything; yields the parts that were held, last first."""
+        for view in reversed(self.views):
+            view.part.holds.pop(self, None)
+            yield view.part
+        self.views.clear()

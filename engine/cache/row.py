@@ -1,0 +1,39 @@
+"""Rows: running requests as the cache sees them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+from engine.cache.page import Page
+from engine.cache.part import Hold, Part
+
+TOKEN_TYPE = "i"  # int32, as in page keys
+
+
+class Row:
+    """A running request: the tokens known so far, the chain of sealed parts it stands on, and its own open tail.
+
+    Of `tokens`, the first `num_computed` stand in KV: `num_cached` of them were found, the rest computed.
+    """
+
+    __slots__ = ("hold", "node", "num_cached", "root", "tail", "tokens")
+
+    def __init__(self, tokens: Iterable[int], root: Page, hold: Hold, tail: Part) -> None:
+        self.tokens = array(TOKEN_TYPE, tokens)
+        self.root = root
+        self.node = root  # deepest full page of these tokens in the index, as far as this row knows
+        self.hold = hold
+        self.tail = tail
+        self.num_cached = tail.base
+
+    @property
+    def num_computed(self) -> int:
+        return self.tail.end
+
+    @property
+    def num_uncomputed(self) -> int:
+        return len(self.tokens) - self.num_computed
+
+    def key(self, start: int, end: int) -> bytes:
+        return self.tokens[start:end].tobytes()

@@ -1,0 +1,61 @@
+"""The engine's settings: one validated, immutable object. Reasons for the defaults are in ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import ConfigError
+
+MIB = 1024 * 1024
+GIB = 1024 * MIB
+MIN_KV_BUDGET_BYTES = 256 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """Settings of one engine.
+
+    kv_budget_bytes   most bytes of KV, running and resident together; None: `model.device` chooses (design D6)
+    page_tokens       tokens of a page
+    match_unit        a hit ends on a multiple of this many tokens; divides page_tokens; 1 matches to the token
+    max_running       most requests that run at once
+    max_queue         most requests that wait; beyond it submit raises QueueFull
+    prefill_chunk     most prompt tokens in one forward pass; None: `model.device` chooses
+    step_target_s     a prefill chunk beside running decodes should not take longer; None: `model.device` chooses
+    max_pin_share     most of the budget that pins may take
+    hang_limit_s      a step that takes longer counts as hung
+    restart_delay_s   pause before a dead engine thread is started again, doubled at each death up to 30 s
+    check_integrity   run every structure's own check after every step (tests, development)
+    """
+
+    kv_budget_bytes: int | None = None
+    page_tokens: int = 16
+    match_unit: int = 1
+    max_running: int = 16
+    max_queue: int = 256
+    prefill_chunk: int | None = None
+    step_target_s: float | None = None
+    max_pin_share: float = 0.5
+    hang_limit_s: float = 120.0
+    restart_delay_s: float = 0.5
+    check_integrity: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kv_budget_bytes is not None and self.kv_budget_bytes <= 0:
+            raise ConfigError(f"kv_budget_bytes must be positive, not {self.kv_budget_bytes}")
+        if self.page_tokens <= 0:
+            raise ConfigError(f"page_tokens must be at least 1, not {self.page_tokens}")
+        if self.match_unit <= 0 or self.page_tokens % self.match_unit:
+            raise ConfigError(f"match_unit must divide page_tokens ({self.page_tokens}), {self.match_unit} does not")
+        if self.max_running <= 0:
+            raise ConfigError(f"max_running must be at least 1, not {self.max_running}")
+        if self.max_queue < 0:
+            raise ConfigError(f"max_queue must not be negative, not {self.max_queue}")
+        if self.prefill_chunk is not None and self.prefill_chunk <= 0:
+            raise ConfigError(f"prefill_chunk must be at least 1, not {self.prefill_chunk}")
+        if not 0.0 <= self.max_pin_share <= 1.0:
+            raise ConfigError(f"max_pin_share must lie between 0 and 1, not {self.max_pin_share}")
+        if self.hang_limit_s <= 0 or self.restart_delay_s < 0:
+            raise ConfigError("hang_limit_s must be positive and restart_delay_s not negative")
+        if self.step_target_s is not None and self.step_target_s <= 0:
+            raise ConfigError(f"step_target_s must be positive, not {self.step_target_s}")

@@ -1,0 +1,344 @@
+"""The step loop: everything that happens on the engine thread once a model is ready."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+from engine.cache.part import Storage
+from engine.cache.prefix_cache import PrefixCache
+from engine.cache.row import Row
+from engine.commands import Cancel, Command, DropPin, Stop, Submit, WarmPin
+from engine.config import EngineConfig
+from engine.errors import EngineError, PromptTooLong
+from engine.metrics import EngineMetrics
+from engine.pin_keeper import PinKeeper
+from engine.prompt.codec import TextCodec
+from engine.prompt.stream import TextStream
+from engine.request import (
+    Event,
+    Failed,
+    Finished,
+    FinishReason,
+    Priority,
+    Progress,
+    Prompt,
+    Request,
+    RequestRecord,
+    SamplingParams,
+    Started,
+    Text,
+)
+from engine.schedule.admission import Admission
+from engine.schedule.job import Job
+from engine.schedule.scheduler import Scheduler
+from engine.snapshot import EngineState, Memory, Snapshot, Totals
+
+SNAPSHOT_INTERVAL_S = 0.05
+
+
+class StepRunner(Protocol):
+    """What the loop needs of `engine.model.runner.Runner`."""
+
+    def new_storage(self) -> Storage: ...
+
+    def new_sampler(self, params: SamplingParams) -> Any: ...
+
+    def prefill(self, row: Row, num_tokens: int) -> None: ...
+
+    def next_tokens(self, rows: Sequence[Row], samplers: Sequence[Any]) -> list[int]: ...
+
+
+@dataclass(slots=True)
+class Counters:
+    """Totals that outlive a loop, and the number of its latest snapshot. Written on the engine thread only."""
+
+    seq: int = 0
+    requests: int = 0
+    hits: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    evicted_pages: int = 0
+    evicted_bytes: int = 0
+    restarts: int = 0
+
+    def totals(self) -> Totals:
+        return Totals(**{field.name: getattr(self, field.name) for field in fields(Totals)})
+
+
+@dataclass(frozen=True, slots=True)
+class LoopParts:
+    """The rooms a loop works with."""
+
+    runner: StepRunner
+    cache: PrefixCache
+    admission: Admission
+    scheduler: Scheduler
+    codec: TextCodec
+    eos_ids: frozenset[int]
+    model_id: str
+
+
+class EngineLoop:
+    """Takes commands, runs steps, tells events. `deliver` gets one batch of events a step; `record` one finished
+    request at a time. `step_started_at` is None while the loop sleeps, else when its present step began."""
+
+    def __init__(
+        self,
+        parts: LoopParts,
+        config: EngineConfig,
+        *,
+        deliver: Callable[[tuple[Event, ...]], None],
+        record: Callable[[RequestRecord], None],
+        metrics: EngineMetrics,
+        counters: Counters,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._runner = parts.runner
+        self._cache = parts.cache
+        self._admission = parts.admission
+        self._scheduler = parts.scheduler
+        self._codec = parts.codec
+        self._eos_ids = parts.eos_ids
+        self._model_id = parts.model_id
+        self._config = config
+        self._deliver = deliver
+        self._record = record
+        self._metrics = metrics
+        self._counters = counters
+        self._clock = clock
+        self._pins = PinKeeper(parts.cache)
+        self._events: list[Event] = []
+        self._stopping = False
+        self._snapshot_at = 0.0
+        self.step_started_at: float | None = None
+        self.snapshot = Snapshot()
+
+    def run(self, inbox: queue.SimpleQueue[Command]) -> None:
+        """Serve until told to stop. Sleeps while there is nothing to do."""
+        self._publish_snapshot(force=True)
+        while not self._stopping:
+            busy = bool(self._scheduler.num_waiting or self._scheduler.running)
+            if not busy:
+                self.step_started_at = None
+                self._publish_snapshot(force=True)
+                self._obey(inbox.get())
+            self.step_started_at = self._clock()
+            while not self._stopping:
+                try:
+                    self._obey(inbox.get_nowait())
+                except queue.Empty:
+                    break
+            if not self._stopping:
+                self.step()
+        self._abort_all()
+        self.step_started_at = None
+        self._publish_snapshot(force=True)
+
+    def step(self) -> None:
+        """Admit, decode, prefill one chunk, tell what happened."""
+        now = self._clock()
+        self._admit(now)
+        plan = self._scheduler.plan(now)
+        if plan.decode:
+            self._make_room([(job.row, 1) for job in plan.decode if job.row])
+            self._choose_next(plan.decode)
+        job = plan.prefill
+        if job is not None and job.row is not None:
+            self._make_room([(job.row, plan.chunk)])
+            self._prefill(job, job.row, plan.chunk)
+        if plan:
+            self._metrics.step(len(plan.decode) + plan.chunk)
+        self._flush()
+        self._publish_snapshot()
+        if self._config.check_integrity:
+            self._cache.check_integrity()
+
+    # Commands
+
+    def _obey(self, command: Command) -> None:
+        match command:
+            case Submit(request, max_tokens, submitted_at):
+                self._scheduler.add(Job(request, submitted_at, max_tokens))
+            case Cancel(request_id):
+                self._cancel(request_id)
+            case WarmPin(name, tokens):
+                self._drop_pin(name)
+                request = Request(f"pin:{name}", Prompt(tokens), 0, priority=Priority.PIN)
+                job = Job(request, self._clock(), 0, pin=name)
+                self._pins.begin(job)
+                self._scheduler.add(job)
+            case DropPin(name):
+                self._drop_pin(name)
+            case Stop():
+                self._stopping = True
+
+    def _cancel(self, request_id: str) -> None:
+        if self._scheduler.knows(request_id):
+            self._finish(self._scheduler.get(request_id), FinishReason.ABORT)
+            self._flush()
+
+    def _drop_pin(self, name: str) -> None:
+        if job := self._pins.job(name):
+            self._scheduler.remove(job)
+        self._pins.drop(name)
+        self._scheduler.memory_freed()
+
+    def _abort_all(self) -> None:
+        for job in self._scheduler.jobs:
+            self._finish(job, FinishReason.ABORT)
+        self._pins.clear()
+        self._flush()
+
+    # One step
+
+    def _admit(self, now: float) -> None:
+        started, hopeless = self._scheduler.admit(now)
+        for job in hopeless:
+            limit = self._admission.max_tokens - self._pins.held_bytes // self._cache.bytes_per_token
+            needed = len(job.request.prompt.tokens) + job.max_tokens
+            self._fail(job, PromptTooLong(needed, max(0, limit), "KV budget beside the pins"))
+        for job in started:
+            job.sampler = self._runner.new_sampler(job.request.sampling)
+            job.stream = TextStream(self._codec, job.request.stop)
+            usage = job.usage()
+            if not job.pin:
+                self._metrics.admitted(usage.prompt_tokens, usage.cached_tokens, job.max_tokens)
+                self._counters.requests += 1
+                self._counters.hits += usage.cached_tokens > 0
+                self._counters.prompt_tokens += usage.prompt_tokens
+                self._counters.cached_tokens += usage.cached_tokens
+                self._events.append(Started(job.request.id, usage.prompt_tokens, usage.cached_tokens))
+            if not job.num_tokens_left:  # nothing to generate and everything known
+                self._finish(job, FinishReason.LENGTH)
+        self._flush()
+
+    def _make_room(self, growth: Sequence[tuple[Row, int]]) -> None:
+        needed = sum(row.tail.storage.growth_bytes(num_tokens) for row, num_tokens in growth)
+        missing = self._admission.make_room(needed)
+        if missing > 0:
+            given = self._cache.reclaim(missing)
+            self._counters.evicted_pages += given.num_pages
+            self._counters.evicted_bytes += given.num_bytes
+            self._metrics.evicted(given.num_pages, given.num_bytes, "capacity")
+
+    def _prefill(self, job: Job, row: Row, chunk: int) -> None:
+        began = self._clock()
+        if job.max_tokens and chunk == row.num_uncomputed:
+            self._choose_next([job])
+        else:
+            self._runner.prefill(row, chunk)
+            self._cache.publish(row)
+        self._scheduler.rate.observe(chunk, self._clock() - began)
+        if not job.pin and self._scheduler.knows(job.request.id):
+            done = min(row.num_computed, len(job.request.prompt.tokens))
+            self._events.append(Progress(job.request.id, done))
+        if not job.max_tokens and not row.num_uncomputed:
+            self._finish(job, FinishReason.LENGTH)
+
+    def _choose_next(self, jobs: Sequence[Job]) -> None:
+        """Compute what remains of these jobs' tokens and take the token after it."""
+        tokens = self._runner.next_tokens([job.row for job in jobs if job.row], [job.sampler for job in jobs])
+        now = self._clock()
+        for job, token in zip(jobs, tokens, strict=True):
+            assert job.row is not None
+            if job.num_generated:
+                self._cache.publish(job.row)
+                self._metrics.inter_token(now - job.last_token_at)
+            else:
+                self._cache.publish_partial(job.row)
+                job.first_token_at = now
+                self._metrics.first_token(now - job.submitted_at)
+            job.last_token_at = now
+            self._take(job, token)
+
+    def _take(self, job: Job, token: int) -> None:
+        assert job.row is not None
+        job.num_generated += 1
+        if token in self._eos_ids:
+            self._finish(job, FinishReason.STOP)
+            return
+        job.row.tokens.append(token)
+        self._tell(job, job.stream.push(token))
+        if job.stream.stopped:
+            self._finish(job, FinishReason.STOP)
+        elif job.num_generated >= job.max_tokens:
+            self._finish(job, FinishReason.LENGTH)
+
+    # Events
+
+    def _tell(self, job: Job, text: str) -> None:
+        if text:
+            self._events.append(Text(job.request.id, text, job.num_generated))
+
+    def _finish(self, job: Job, reason: FinishReason) -> None:
+        if job.pin:
+            if reason is FinishReason.LENGTH:
+                self._pins.complete(job)
+            self._scheduler.remove(job)
+            return
+        if job.stream is not None:
+            self._tell(job, job.stream.finish())
+        usage, timings = job.usage(), job.timings(self._clock())
+        self._scheduler.remove(job)
+        self._counters.completion_tokens += usage.completion_tokens
+        self._events.append(Finished(job.request.id, reason, usage, timings))
+        self._keep_record(job, reason)
+
+    def _fail(self, job: Job, error: EngineError) -> None:
+        if job.pin:
+            self._pins.fail(job, str(error))
+            return
+        self._events.append(Failed(job.request.id, error))
+        self._keep_record(job, FinishReason.ERROR)
+
+    def _keep_record(self, job: Job, reason: FinishReason) -> None:
+        request = job.request
+        record = RequestRecord(
+            id=request.id,
+            client=request.client,
+            model=self._model_id,
+            priority=request.priority,
+            reason=reason,
+            usage=job.usage(),
+            timings=job.timings(self._clock()),
+            ended_at=time.time(),
+        )
+        self._metrics.finished(record)
+        self._record(record)
+
+    def _flush(self) -> None:
+        if self._events:
+            events, self._events = tuple(self._events), []
+            self._deliver(events)
+
+    def _publish_snapshot(self, force: bool = False) -> None:
+        now = self._clock()
+        if not force and now - self._snapshot_at < SNAPSHOT_INTERVAL_S:
+            return
+        self._snapshot_at = now
+        self._counters.seq += 1
+        running = self._scheduler.running
+        used, open_bytes = self._cache.used_bytes, self._cache.open_bytes
+        self.snapshot = Snapshot(
+            seq=self._counters.seq,
+            state=EngineState.BUSY if running or self._scheduler.num_waiting else EngineState.READY,
+            model_id=self._model_id,
+            memory=Memory(
+                budget=self._admission.budget,
+                running=open_bytes,
+                resident=used - open_bytes,
+                pinned=self._pins.held_bytes,
+                reserved=self._admission.reserved_bytes(running),
+            ),
+            totals=self._counters.totals(),
+            num_running=len(running),
+            num_waiting=self._scheduler.num_waiting,
+            num_pages=self._cache.num_pages,
+            num_parts=len(self._cache.parts),
+            pins=tuple(self._pins.statuses()),
+        )

@@ -1,0 +1,155 @@
+"""What a request is, its events on the way out, and what it cost."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from engine.errors import EngineError
+
+
+class Priority(enum.IntEnum):
+    """Who goes first; smaller is more urgent."""
+
+    INTERACTIVE = 0
+    BACKGROUND = 1
+    PIN = 2
+
+
+class FinishReason(enum.Enum):
+    """Why a request ended; the values are the OpenAI names."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    ABORT = "abort"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A named stretch of the prompt, tokens [start, end): "system" (with tools), "messages", "generation"."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Tokens of a prompt and the segments that cover them in order."""
+
+    tokens: tuple[int, ...]
+    segments: tuple[Segment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How the next token is chosen. `temperature` 0 is greedy; `top_k` 0 and `top_p` 1 switch those filters off."""
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as submitted. `max_tokens` 0 fills the cache and generates nothing.
+
+    `salt` separates caches: requests with different salts never share KV. `client` is for records only.
+    """
+
+    id: str
+    prompt: Prompt
+    max_tokens: int
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    stop: tuple[str, ...] = ()
+    salt: str = ""
+    client: str = ""
+    priority: Priority = Priority.INTERACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts of one request. computed + cached == prompt (design D9)."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def computed_tokens(self) -> int:
+        return self.prompt_tokens - self.cached_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds spent in each phase. `ttft_s` counts from submit to the first token; 0.0 where a phase never began."""
+
+    queue_s: float = 0.0
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
+    ttft_s: float = 0.0
+    total_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The request was admitted: its hit is known and its row exists."""
+
+    request_id: str
+    prompt_tokens: int
+    cached_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Prompt tokens that stand in KV by now, out of `Started.prompt_tokens`."""
+
+    request_id: str
+    prompt_tokens_done: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """New text of the answer; `completion_tokens` counts tokens generated so far. `text` is never empty."""
+
+    request_id: str
+    text: str
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Last event of a request that ended well or was cancelled (`ABORT`)."""
+
+    request_id: str
+    reason: FinishReason
+    usage: Usage
+    timings: Timings
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Last event of a request that could not be completed."""
+
+    request_id: str
+    error: EngineError
+
+
+Event = Started | Progress | Text | Finished | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """One finished request for the history: ids, sizes and times, never a body. `ended_at` is Unix seconds."""
+
+    id: str
+    client: str
+    model: str
+    priority: Priority
+    reason: FinishReason
+    usage: Usage
+    timings: Timings
+    ended_at: float

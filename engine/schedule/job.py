@@ -1,0 +1,75 @@
+"""Jobs: requests inside the engine, from arrival to their last event."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from engine.cache.row import Row
+from engine.request import Priority, Request, Timings, Usage
+
+
+class Phase(enum.Enum):
+    """What a job needs next."""
+
+    WAITING = "waiting"
+    PREFILL = "prefill"
+    DECODE = "decode"
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One request and how far it is. Times are seconds of the engine's monotonic clock, 0.0 while not reached.
+
+    `sampler` and `stream` belong to the loop; the scheduler never looks at them. `pin` names the pin that the
+    job warms, if any.
+    """
+
+    request: Request
+    submitted_at: float
+    max_tokens: int
+    pin: str = ""
+    row: Row | None = None
+    sampler: Any = None
+    stream: Any = None
+    num_generated: int = 0
+    admitted_at: float = 0.0
+    first_token_at: float = 0.0
+    last_token_at: float = 0.0
+
+    @property
+    def phase(self) -> Phase:
+        if self.row is None:
+            return Phase.WAITING
+        return Phase.DECODE if self.row.num_uncomputed == 1 and self.max_tokens else Phase.PREFILL
+
+    @property
+    def urgency(self) -> tuple[Priority, float]:
+        """Order of admission: smaller goes first."""
+        return self.request.priority, self.submitted_at
+
+    @property
+    def num_tokens_left(self) -> int:
+        """Most tokens that may still be appended to the row."""
+        if self.row is None:
+            return len(self.request.prompt.tokens) + self.max_tokens
+        return self.row.num_uncomputed + self.max_tokens - self.num_generated
+
+    def usage(self) -> Usage:
+        return Usage(
+            prompt_tokens=len(self.request.prompt.tokens),
+            cached_tokens=self.row.num_cached if self.row else 0,
+            completion_tokens=self.num_generated,
+        )
+
+    def timings(self, now: float) -> Timings:
+        admitted = self.admitted_at or now
+        first = self.first_token_at or now
+        return Timings(
+            queue_s=admitted - self.submitted_at,
+            prefill_s=first - admitted,
+            decode_s=now - first,
+            ttft_s=self.first_token_at - self.submitted_at if self.first_token_at else 0.0,
+            total_s=now - self.submitted_at,
+        )

@@ -1,0 +1,141 @@
+"""What runs in the next step (design D5): decode rows together, then one prefill chunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.cache.prefix_cache import PrefixCache
+from engine.errors import DuplicateRequest, UnknownRequest
+from engine.schedule.admission import Admission, match_limit
+from engine.schedule.chunks import PrefillRate, chunk_tokens
+from engine.schedule.job import Job, Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Work of one step: jobs that decode together, and one job that prefills `chunk` tokens."""
+
+    decode: tuple[Job, ...] = ()
+    prefill: Job | None = None
+    chunk: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.decode) or self.prefill is not None
+
+
+class Scheduler:
+    """Keeps waiting and running jobs and chooses among them. Knows time only as the `now` it is given (seconds).
+
+    Waiting jobs start by priority, then arrival; the first that does not fit holds back those behind it, so that a
+    large request is never starved by small ones.
+    """
+
+    def __init__(
+        self,
+        cache: PrefixCache,
+        admission: Admission,
+        *,
+        max_running: int,
+        prefill_chunk: int,
+        step_target_s: float,
+    ) -> None:
+        self._cache = cache
+        self._admission = admission
+        self._max_running = max_running
+        self._prefill_chunk = prefill_chunk
+        self._step_target_s = step_target_s
+        self._jobs: dict[str, Job] = {}
+        self._waiting: list[Job] = []
+        self._blocked = False  # the first waiting job did not fit, and nothing has been freed since
+        self.rate = PrefillRate()
+
+    @property
+    def num_waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def running(self) -> list[Job]:
+        return [job for job in self._jobs.values() if job.row is not None]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All live jobs, waiting and running."""
+        return list(self._jobs.values())
+
+    def knows(self, request_id: str) -> bool:
+        """Whether a request is live."""
+        return request_id in self._jobs
+
+    def add(self, job: Job) -> None:
+        """Queue a job. Raises DuplicateRequest."""
+        if job.request.id in self._jobs:
+            raise DuplicateRequest(f"A request with id {job.request.id} is running already.")
+        self._jobs[job.request.id] = job
+        self._waiting.append(job)
+        self._waiting.sort(key=lambda waiting: waiting.urgency)
+        self._blocked = self._blocked and self._waiting[0] is not job
+
+    def get(self, request_id: str) -> Job:
+        """The job of a live request. Raises UnknownRequest (S0-12)."""
+        try:
+            return self._jobs[request_id]
+        except KeyError:
+            raise UnknownRequest(f"No request with id {request_id} is live.") from None
+
+    def remove(self, job: Job) -> None:
+        """A job ends, in whatever phase: its row is closed, what it computed stays findable. Raises UnknownRequest."""
+        self.get(job.request.id)
+        del self._jobs[job.request.id]
+        if job.row is None:
+            self._waiting.remove(job)
+        else:
+            self._cache.close_row(job.row)
+        self._blocked = False
+
+    def memory_freed(self) -> None:
+        """Something outside the jobs let memory go: try to admit again."""
+        self._blocked = False
+
+    def admit(self, now: float) -> tuple[list[Job], list[Job]]:
+        """Start waiting jobs as far as rows and memory allow. Returns those that started, and those that can never
+        start, because they do not fit although nothing else runs."""
+        started: list[Job] = []
+        hopeless: list[Job] = []
+        while self._waiting and not self._blocked and len(self.running) < self._max_running:
+            job, running = self._waiting[0], self.running
+            if self._admission.shortfall_bytes(job, running) > 0:
+                if running:
+                    self._blocked = True
+                    break
+                hopeless.append(job)
+                self.remove(job)
+                continue
+            self._waiting.pop(0)
+            request = job.request
+            job.row = self._cache.open_row(
+                request.prompt.tokens, limit=match_limit(job), salt=request.salt, owner=request.id
+            )
+            job.admitted_at = now
+            started.append(job)
+        return started, hopeless
+
+    def plan(self, now: float) -> Step:
+        """The next step: every job that decodes, and a chunk of the most urgent prefill."""
+        running = self.running
+        decode = tuple(job for job in running if job.phase is Phase.DECODE)
+        prefills = [job for job in running if job.phase is Phase.PREFILL]
+        if not prefills:
+            return Step(decode)
+        job = min(prefills, key=lambda job: self._prefill_order(job, now))
+        assert job.row is not None
+        limit = self._prefill_chunk
+        if decode:
+            limit = self.rate.tokens_within(self._step_target_s, self._prefill_chunk)
+        return Step(decode, job, chunk_tokens(job.row.num_computed, job.row.num_uncomputed, limit))
+
+    def _prefill_order(self, job: Job, now: float) -> tuple[int, float]:
+        """Shortest expected prefill first, less the time already waited: a short question overtakes a long document,
+        a long document is not overtaken for ever. Pins come last."""
+        assert job.row is not None
+        remaining_s = job.row.num_uncomputed / self.rate.tokens_per_s
+        return job.request.priority, remaining_s - (now - job.submitted_at)

@@ -1,0 +1,103 @@
+"""What the engine lets others see: plain frozen data, replaced as a whole, read without locks."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class EngineState(enum.Enum):
+    """Where the engine stands. READY and BUSY serve; every other state answers 503."""
+
+    STOPPED = "stopped"
+    LOADING = "loading"
+    READY = "ready"
+    BUSY = "busy"
+    HUNG = "hung"
+    RESTARTING = "restarting"
+    FAILED = "failed"
+    STOPPING = "stopping"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether requests are served now. `reason` is empty when they are."""
+
+    state: EngineState
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.state in (EngineState.READY, EngineState.BUSY)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of KV. `running` are open tails, `resident` sealed parts, `pinned` the share of resident held by pins."""
+
+    budget: int = 0
+    running: int = 0
+    resident: int = 0
+    pinned: int = 0
+    reserved: int = 0
+
+    @property
+    def used(self) -> int:
+        return self.running + self.resident
+
+    @property
+    def free(self) -> int:
+        return self.budget - self.used
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counters since the engine object was made; they survive a restart of its thread."""
+
+    requests: int = 0
+    hits: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    evicted_pages: int = 0
+    evicted_bytes: int = 0
+    restarts: int = 0
+
+
+class PinState(enum.Enum):
+    """What has become of a pin."""
+
+    QUEUED = "queued"
+    BUILDING = "building"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PinStatus:
+    """One pin as seen from outside. `done_tokens` of `num_tokens` stand in KV; `num_bytes` is their price."""
+
+    name: str
+    state: PinState
+    num_tokens: int = 0
+    done_tokens: int = 0
+    num_bytes: int = 0
+    hits: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The engine at one moment. `seq` grows with every snapshot; an equal `seq` means nothing changed."""
+
+    seq: int = 0
+    state: EngineState = EngineState.STOPPED
+    reason: str = ""
+    model_id: str = ""
+    memory: Memory = Memory()
+    totals: Totals = Totals()
+    num_running: int = 0
+    num_waiting: int = 0
+    num_pages: int = 0
+    num_parts: int = 0
+    pins: tuple[PinStatus, ...] = ()

@@ -1,0 +1,55 @@
+"""Prefix caches over fake storages, and rows that compute in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engine.cache.identity import ModelIdentity
+from engine.cache.prefix_cache import PrefixCache
+from engine.cache.row import Row
+from engine.request import SamplingParams
+from tests.support.fake_runner import BYTES_PER_TOKEN, FakeRunner, FakeStorage
+
+IDENTITY = ModelIdentity(weights="weights", tokenizer="tokenizer")
+
+
+def make_cache(
+    page_tokens: int = 16,
+    match_unit: int = 1,
+    step: int = 1,
+    identity: ModelIdentity = IDENTITY,
+    enabled: bool = True,
+    new_storage: Callable[[], FakeStorage] | None = None,
+) -> PrefixCache:
+    """A cache of fake storages that are allocated `step` tokens at a time."""
+    return PrefixCache(
+        identity,
+        new_storage or (lambda: FakeStorage(step)),
+        bytes_per_token=BYTES_PER_TOKEN,
+        page_tokens=page_tokens,
+        match_unit=match_unit,
+        enabled=enabled,
+    )
+
+
+def compute(cache: PrefixCache, row: Row, num_tokens: int | None = None) -> None:
+    """Compute some (default all) of a row's missing tokens in one step and publish them."""
+    num_tokens = row.num_uncomputed if num_tokens is None else min(num_tokens, row.num_uncomputed)
+    if num_tokens:
+        FakeRunner().prefill(row, num_tokens)
+    cache.publish(row)
+
+
+def run(cache: PrefixCache, tokens: Sequence[int], answer: Sequence[int] = (), salt: str = "") -> int:
+    """A whole request: find, compute, append the answer (its last token is never computed), end. Returns the hit."""
+    row = cache.open_row(tokens, limit=len(tokens) - 1, salt=salt)
+    compute(cache, row)
+    for token in answer[:-1]:
+        row.tokens.append(token)
+        compute(cache, row)
+    cache.close_row(row)
+    return row.num_cached
+
+
+def greedy(prompt: Sequence[int]) -> SamplingParams:
+    return SamplingParams(temperature=0.0)
