@@ -6,7 +6,7 @@ bin := .venv/bin
 .PHONY: help setup run test check format clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:  ## make .venv with Ondol in it and import the starter model
 	@packaging/setup.sh

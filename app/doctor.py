@@ -65,9 +65,18 @@ class _Examination:
         self._load = load
         self._engine_factory = engine_factory
         self._folder = settings.model or paths.models / catalog.STARTER_ID
+        self._weights_bytes = 0
+        self._info: ModelInfo | None = None
 
     def sections(self) -> tuple[Callable[[], Iterator[Finding]], ...]:
-        return (self._versions, self._device, self._folders, self._server, self._model)
+        return (
+            self._versions,
+            self._device,
+            self._folders,
+            self._server,
+            self._model,
+            self._budgets,
+        )
 
     def _versions(self) -> Iterator[Finding]:
         yield "versions", ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
@@ -77,7 +86,7 @@ class _Examination:
         info = device.describe()
         yield "device", f"{info.kind}: {info.name}, {format_size(info.memory_bytes)}"
         if info.blas:
-            yield "BLAS", f"{info.blas}, {info.blas_threads} threads"
+            yield "BLAS", f"{info.blas}, threads: {info.blas_threads}"
         for warning in info.warnings:
             yield "", f"warning: {warning}"
 
@@ -106,23 +115,23 @@ class _Examination:
         except EngineError as error:
             self.problems.append(f"The model cannot be used: {error}")
             return
-        weights = sum(file.stat().st_size for file in self._folder.glob("model*.safetensors"))
-        yield "", f"files are sound, weights {format_size(weights)}"
+        weights = self._folder.glob("model*.safetensors")
+        self._weights_bytes = sum(file.stat().st_size for file in weights)
+        yield "", f"its files are sound; weights {format_size(self._weights_bytes)}"
         if not self._load:
             yield "", "not loaded; without --no-load the doctor also says what its layers allow"
         elif find_holder(self._paths.data) is not None:
             yield "", "not loaded here: the running Ondol has it in memory"
-        elif weights > device.total_memory_bytes():
+        elif self._weights_bytes > device.total_memory_bytes():
             self.problems.append("The weights are larger than the memory of this machine.")
         else:
             yield from self._loaded_model()
 
     def _loaded_model(self) -> Iterator[Finding]:
-        config = EngineConfig(kv_budget_bytes=self._settings.kv_budget_bytes)
         model_id = catalog.model_id_of(self._folder)
         engine = self._engine_factory(
             self._folder,
-            config,
+            EngineConfig(kv_budget_bytes=self._settings.kv_budget_bytes),
             model_id=model_id,
             deliver=lambda _events: None,
             metrics=EngineMetrics(model_id),
@@ -130,29 +139,27 @@ class _Examination:
         engine.start()
         try:
             health = engine.wait_until_ready(LOAD_LIMIT_S)
-            info, budget = engine.model, engine.snapshot.memory.budget
+            self._info = info = engine.model
         finally:
             engine.stop()
         if not health.ok or info is None:
             self.problems.append(f"The model cannot be loaded: {health.reason}")
             return
-        yield from _describe(info)
-        yield from _budgets(info, budget, config)
+        yield "", f"{info.architecture}, {info.dtype}, quantisation: {info.quantization or 'none'}"
+        yield "layers", info.layers
+        reason = f" ({info.attention_reason})" if info.attention_reason else ""
+        yield "", f"KV of running requests: {info.attention.value}{reason}"
+        each = format_size(info.bytes_per_token)
+        yield "context", f"{info.context_window} tokens, {each} of KV each"
 
-
-def _describe(info: ModelInfo) -> Iterator[Finding]:
-    yield "", f"{info.architecture}, {info.dtype}, quantisation: {info.quantization or 'none'}"
-    yield "layers", f"{info.num_layers}: {info.layers}"
-    reason = f" ({info.attention_reason})" if info.attention_reason else ""
-    yield "", f"KV of running requests: {info.attention.value}{reason}"
-    yield "context", f"{info.context_window} tokens, {format_size(info.bytes_per_token)} of KV each"
-
-
-def _budgets(info: ModelInfo, budget: int, config: EngineConfig) -> Iterator[Finding]:
-    tokens = f" = {budget // info.bytes_per_token} tokens" if info.bytes_per_token else ""
-    yield "budgets", f"KV {format_size(budget)}{tokens}, weights {format_size(info.weights_bytes)}"
-    yield "", f"pins at most {format_size(int(budget * config.max_pin_share))}"
-    yield "", f"{config.max_running} requests run, {config.max_queue} more may wait"
+    def _budgets(self) -> Iterator[Finding]:
+        config = EngineConfig(kv_budget_bytes=self._settings.kv_budget_bytes)
+        budget = config.kv_budget_bytes or device.default_kv_budget(self._weights_bytes)
+        each = self._info.bytes_per_token if self._info else 0
+        tokens = f", room for {budget // each} tokens" if each else ""
+        yield "budgets", f"KV {format_size(budget)}{tokens}"
+        yield "", f"pins at most {format_size(int(budget * config.max_pin_share))} of it"
+        yield "", f"{config.max_running} requests run, {config.max_queue} more may wait"
 
 
 def _guarded(section: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:

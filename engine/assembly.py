@@ -31,7 +31,8 @@ class Assembly:
 
 
 def leave_thread() -> None:
-    """Make a thread that may have used MLX fit to end; else the interpreter aborts at exit. Drop all arrays first."""
+    """Make a thread that may have used MLX fit to end; else the interpreter aborts at exit. Drop
+    all arrays first."""
     if mx := sys.modules.get("mlx.core"):
         mx.synchronize()
         mx.clear_cache()
@@ -42,16 +43,17 @@ Assembler = Callable[[Path, str, EngineConfig], Assembly]
 
 
 def assemble(path: Path, model_id: str, config: EngineConfig) -> Assembly:
-    """Load a model folder and build its cache, admission and scheduler from the settings and the machine.
+    """Load a model folder and build its cache, admission and scheduler from the settings and the
+    machine.
 
     Imports MLX, which takes seconds. Raises ModelError.
     """
-    from engine.model import device  # noqa: PLC0415
+    from engine.model import device
 
     device.prepare()
-    from engine.model.info import AttentionMode  # noqa: PLC0415
-    from engine.model.loader import load  # noqa: PLC0415
-    from engine.model.runner import Runner  # noqa: PLC0415
+    from engine.model.info import AttentionMode
+    from engine.model.loader import load
+    from engine.model.runner import Runner
 
     loaded = load(path)
     runner = Runner(loaded, model_id, created=int((path / "config.json").stat().st_mtime))

@@ -9,7 +9,8 @@ from engine.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """A new request. `max_tokens` is what the context window and the budget leave of the request's own."""
+    """A new request. `max_tokens` is what the context window and the budget leave of the request's
+    own."""
 
     request: Request
     max_tokens: int

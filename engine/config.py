@@ -1,4 +1,5 @@
-"""The engine's settings: one validated, immutable object. Reasons for the defaults are in ARCHITECTURE.md."""
+"""The engine's settings: one validated, immutable object. Reasons for the defaults are in
+ARCHITECTURE.md."""
 
 from __future__ import annotations
 
@@ -15,16 +16,20 @@ MIN_KV_BUDGET_BYTES = 256 * MIB
 class EngineConfig:
     """Settings of one engine.
 
-    kv_budget_bytes   most bytes of KV, running and resident together; None: `model.device` chooses (design D6)
+    kv_budget_bytes   most bytes of KV, running and resident together (design D6); None: chosen
+                      by the device
     page_tokens       tokens of a page
-    match_unit        a hit ends on a multiple of this many tokens; divides page_tokens; 1 matches to the token
+    match_unit        a hit ends on a multiple of this many tokens; divides page_tokens; 1 matches
+                      to the token
     max_running       most requests that run at once
     max_queue         most requests that wait; beyond it submit raises QueueFull
-    prefill_chunk     most prompt tokens in one forward pass; None: `model.device` chooses
-    step_target_s     a prefill chunk beside running decodes should not take longer; None: `model.device` chooses
+    prefill_chunk     most prompt tokens in one forward pass; None: chosen by the device
+    step_target_s     a prefill chunk beside running decodes should not take longer; None: chosen
+                      by the device
     max_pin_share     most of the budget that pins may take
     hang_limit_s      a step that takes longer counts as hung
-    restart_delay_s   pause before a dead engine thread is started again, doubled at each death up to 30 s
+    restart_delay_s   pause before a dead engine thread is started again; doubles with each death,
+                      up to 30 s
     check_integrity   run every structure's own check after every step (tests, development)
     """
 
@@ -46,7 +51,10 @@ class EngineConfig:
         if self.page_tokens <= 0:
             raise ConfigError(f"page_tokens must be at least 1, not {self.page_tokens}")
         if self.match_unit <= 0 or self.page_tokens % self.match_unit:
-            raise ConfigError(f"match_unit must divide page_tokens ({self.page_tokens}), {self.match_unit} does not")
+            raise ConfigError(
+                f"match_unit must divide page_tokens ({self.page_tokens}), which"
+                f" {self.match_unit} does not"
+            )
         if self.max_running <= 0:
             raise ConfigError(f"max_running must be at least 1, not {self.max_running}")
         if self.max_queue < 0:

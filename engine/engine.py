@@ -51,8 +51,9 @@ MAX_RETRY_AFTER_S = 60
 class Engine:
     """Owns the engine thread: starts it, watches it, starts it again when it dies.
 
-    `deliver` gets every event of every request, in batches, from the engine thread or the watchdog; it must only
-    hand them on. Each request that `submit` took ends with exactly one Finished or Failed, whatever happens.
+    `deliver` gets every event of every request, in batches, from the engine thread or the watchdog;
+    it must only hand them on. Each request that `submit` took ends with exactly one Finished or
+    Failed, whatever happens.
     """
 
     def __init__(
@@ -94,12 +95,14 @@ class Engine:
             if self._watchdog is not None:
                 raise RuntimeError("an engine starts once")
             self._set_state(EngineState.LOADING, "The model is being loaded.")
-            self._watchdog = threading.Thread(target=self._supervise, name="ondol-watchdog", daemon=True)
+            self._watchdog = threading.Thread(
+                target=self._supervise, name="ondol-watchdog", daemon=True
+            )
         self._watchdog.start()
 
     def stop(self, timeout_s: float = 30.0) -> bool:
-        """Cancel everything, free the model on its own thread, and end. False if the engine thread did not end in
-        time (it hangs inside a step)."""
+        """Cancel everything, free the model on its own thread, and end. False if the engine thread
+        did not end in time (it hangs inside a step)."""
         with self._lock:
             self._stopping = True
             if self._state is not EngineState.STOPPED:
@@ -116,7 +119,8 @@ class Engine:
         return ended
 
     def switch_model(self, model: Path, model_id: str) -> None:
-        """Serve another model from now on. Requests in the old one end with an error; pins are warmed anew."""
+        """Serve another model from now on. Requests in the old one end with an error; pins are
+        warmed anew."""
         with self._lock:
             self._path, self._model_id = model, model_id
             self._set_state(EngineState.LOADING, "Another model is being loaded.")
@@ -124,7 +128,8 @@ class Engine:
                 self._life.inbox.put(Stop())
 
     def wait_until_ready(self, timeout_s: float) -> Health:
-        """Wait until requests are served or cannot be without help (failed, stopped); returns the health then."""
+        """Wait until requests are served or cannot be without help (failed, stopped); returns the
+        health then."""
         settled = (EngineState.READY, EngineState.FAILED, EngineState.STOPPED)
         with self._changed:
             self._changed.wait_for(lambda: self._state in settled, timeout_s)
@@ -177,7 +182,8 @@ class Engine:
         return formatter.format(messages, tools, template_kwargs)
 
     def submit(self, request: Request) -> None:
-        """Queue a request. Its answer may be cut to what the context window and the KV budget leave.
+        """Queue a request. Its answer may be cut to what the context window and the KV budget
+        leave.
 
         Raises EngineUnavailable, QueueFull, PromptTooLong, EmptyPrompt, DuplicateRequest.
         """
@@ -195,7 +201,8 @@ class Engine:
             life.inbox.put(Submit(request, max_tokens, time.monotonic()))
 
     def cancel(self, request_id: str) -> None:
-        """End a request within one step; it finishes with ABORT and its computed pages stay. Raises UnknownRequest."""
+        """End a request within one step; it finishes with ABORT and its computed pages stay. Raises
+        UnknownRequest."""
         with self._lock:
             if request_id not in self._live or self._life is None:
                 raise UnknownRequest(f"No request with id {request_id} is live.")
@@ -204,10 +211,11 @@ class Engine:
     # Pins
 
     def pin(self, spec: PinSpec) -> None:
-        """Keep a prefix warm from now on, through restarts of the engine thread and changes of model.
+        """Keep a prefix warm from now on, through restarts of the engine thread and changes of
+        model.
 
-        It is computed in the background. Raises PinRefused with the figures if it does not fit the pins' share of
-        the budget; also TemplateError, EngineUnavailable.
+        It is computed in the background. Raises PinRefused with the figures if it does not fit the
+        pins' share of the budget; also TemplateError, EngineUnavailable.
         """
         with self._lock:
             _, assembly = self._serving()
@@ -215,7 +223,9 @@ class Engine:
             others = [pin for pin in self._pins.values() if pin.name != spec.name]
         assert formatter is not None
         tokens = formatter.prefix(spec.messages, spec.tools).tokens
-        self._check_pin(tokens, [formatter.prefix(pin.messages, pin.tools).tokens for pin in others], assembly)
+        self._check_pin(
+            tokens, [formatter.prefix(pin.messages, pin.tools).tokens for pin in others], assembly
+        )
         with self._lock:
             life, _ = self._serving()
             self._pins[spec.name] = spec
@@ -254,11 +264,15 @@ class Engine:
 
     def _retry_after_s(self, snapshot: Snapshot) -> int:
         records = list(self._records)[-16:]
-        mean_s = sum(record.timings.total_s for record in records) / len(records) if records else 1.0
+        mean_s = (
+            sum(record.timings.total_s for record in records) / len(records) if records else 1.0
+        )
         wait_s = mean_s * (snapshot.num_waiting + 1) / self._config.max_running
         return max(1, min(MAX_RETRY_AFTER_S, math.ceil(wait_s)))
 
-    def _check_pin(self, tokens: Sequence[int], others: Sequence[Sequence[int]], assembly: Assembly) -> None:
+    def _check_pin(
+        self, tokens: Sequence[int], others: Sequence[Sequence[int]], assembly: Assembly
+    ) -> None:
         info = assembly.info
         if not assembly.parts.cache.enabled:
             raise PinRefused(f"This model's prefixes cannot be reused: {info.attention_reason}.")
@@ -267,9 +281,10 @@ class Engine:
         budget = int(assembly.parts.admission.budget * self._config.max_pin_share)
         needed = distinct_tokens([*others, tokens]) * info.bytes_per_token
         if needed > budget or len(tokens) > info.context_window:
+            own = len(tokens) * info.bytes_per_token
             raise PinRefused(
-                f"This pin takes {len(tokens) * info.bytes_per_token} bytes ({len(tokens)} tokens); with the other pins"
-                f" that is {needed} bytes of the {budget} bytes that pins may take."
+                f"This pin takes {own} bytes ({len(tokens)} tokens); with the other pins that is"
+                f" {needed} bytes of the {budget} bytes that pins may take."
             )
 
     def _set_state(self, state: EngineState, reason: str = "") -> None:
@@ -283,7 +298,9 @@ class Engine:
         """Pass on what live requests' listeners have not been told the end of."""
         with self._lock:
             kept = tuple(event for event in events if event.request_id in self._live)
-            self._live -= {event.request_id for event in kept if isinstance(event, Finished | Failed)}
+            self._live -= {
+                event.request_id for event in kept if isinstance(event, Finished | Failed)
+            }
         if kept:
             self._deliver(kept)
 
@@ -336,9 +353,13 @@ class Engine:
             elif isinstance(error, ModelError) and not switched:
                 self._set_state(EngineState.FAILED, str(error))
             elif error is not None:
-                self._set_state(EngineState.RESTARTING, "The engine stopped working and is being restarted.")
+                self._set_state(
+                    EngineState.RESTARTING, "The engine stopped working and is being restarted."
+                )
         if error is not None:
-            self._fail_all("The engine stopped working while it ran this request. It is being restarted.")
+            self._fail_all(
+                "The engine stopped working while it ran this request. It is being restarted."
+            )
             log.error("engine thread ended: %s", life.traceback)
         else:
             self._fail_all("The engine was stopped or another model is being loaded.")
@@ -364,7 +385,9 @@ class Engine:
                     self._set_state(EngineState.READY)
                 hangs = state is EngineState.READY and stuck_s >= self._config.hang_limit_s
                 if hangs:
-                    self._set_state(EngineState.HUNG, f"The engine has not moved for {stuck_s:.0f} seconds.")
+                    self._set_state(
+                        EngineState.HUNG, f"The engine has not moved for {stuck_s:.0f} seconds."
+                    )
                     for request_id in self._live:
                         life.inbox.put(Cancel(request_id))
             if hangs:
@@ -372,10 +395,12 @@ class Engine:
                 self._fail_all("The engine hangs; this request was given up.")
 
     def _on_ready(self, life: EngineLife, assembly: Assembly) -> None:
-        """On the engine thread, before its first step: open for requests and warm the pins again."""
+        """On the engine thread, before its first step: open for requests and warm the pins
+        again."""
         formatter = ChatFormatter(
             assembly.parts.codec, assembly.chat_template, assembly.special_tokens, self._renderer
         )
+        self._renderer.warm_up()  # the first request should not pay for its start
         with self._lock:
             if self._stopping or life.path != self._path:
                 return
@@ -389,9 +414,16 @@ class Engine:
             except EngineError as error:
                 log.warning("pin %s cannot be warmed: %s", spec.name, error)
         with self._lock:
-            if self._stopping:
+            if self._state is EngineState.STOPPING:
                 return
             for command in warm:
                 life.inbox.put(command)
+            self._metrics.configured(
+                page_tokens=self._config.page_tokens,
+                bytes_per_token=assembly.info.bytes_per_token,
+                kv_budget=assembly.parts.admission.budget,
+                weights=assembly.info.weights_bytes,
+                dtype=assembly.info.dtype,
+            )
             self._formatter = formatter
             self._set_state(EngineState.READY)

@@ -11,7 +11,8 @@ class EngineError(Exception):
 
 
 class ConfigError(EngineError, ValueError):
-    """A setting has a value that cannot work; the message names the setting and the allowed range."""
+    """A setting has a value that cannot work; the message names the setting and the allowed
+    range."""
 
 
 class EngineUnavailable(EngineError):
@@ -35,7 +36,8 @@ class PromptTooLong(EngineError):
 
     def __init__(self, num_tokens: int, limit: int, limited_by: str = "context window") -> None:
         super().__init__(
-            f"This prompt has {num_tokens} tokens > {limit} tokens, which is the most the {limited_by} allows."
+            f"This prompt has {num_tokens} tokens > {limit} tokens, which is the most that the"
+            f" {limited_by} allows."
         )
         self.num_tokens = num_tokens
         self.limit = limit

@@ -23,8 +23,9 @@ from engine.snapshot import Memory, Snapshot
 class EngineLife:
     """A thread that loads a model, serves until it is told to stop or dies, and frees the model.
 
-    `on_ready` is called on the thread between loading and serving, `ended` is set when it is over. `error` and
-    `traceback` tell why it died; they hold no reference to anything that lived on the thread.
+    `on_ready` is called on the thread between loading and serving, `ended` is set when it is over.
+    `error` and `traceback` tell why it died; they hold no reference to anything that lived on the
+    thread.
     """
 
     def __init__(
@@ -115,7 +116,9 @@ class EngineLife:
         close = self.assembly.close if self.assembly else None
         if self._loop is not None:
             last = self._loop.snapshot
-            self._last_snapshot = Snapshot(last.seq, totals=last.totals, memory=Memory(budget=last.memory.budget))
+            self._last_snapshot = Snapshot(
+                last.seq, totals=last.totals, memory=Memory(budget=last.memory.budget)
+            )
         self._loop = self.assembly = None
         gc.collect()  # parts, holds and rows refer to each other
         if close is not None:

@@ -54,7 +54,8 @@ class StepRunner(Protocol):
 
 @dataclass(slots=True)
 class Counters:
-    """Totals that outlive a loop, and the number of its latest snapshot. Written on the engine thread only."""
+    """Totals that outlive a loop, and the number of its latest snapshot. Written on the engine
+    thread only."""
 
     seq: int = 0
     requests: int = 0
@@ -84,8 +85,9 @@ class LoopParts:
 
 
 class EngineLoop:
-    """Takes commands, runs steps, tells events. `deliver` gets one batch of events a step; `record` one finished
-    request at a time. `step_started_at` is None while the loop sleeps, else when its present step began."""
+    """Takes commands, runs steps, tells events. `deliver` gets one batch of events a step; `record`
+    one finished request at a time. `step_started_at` is None while the loop sleeps, else when its
+    present step began."""
 
     def __init__(
         self,
@@ -199,7 +201,9 @@ class EngineLoop:
     def _admit(self, now: float) -> None:
         started, hopeless = self._scheduler.admit(now)
         for job in hopeless:
-            limit = self._admission.max_tokens - self._pins.held_bytes // self._cache.bytes_per_token
+            limit = (
+                self._admission.max_tokens - self._pins.held_bytes // self._cache.bytes_per_token
+            )
             needed = len(job.request.prompt.tokens) + job.max_tokens
             self._fail(job, PromptTooLong(needed, max(0, limit), "KV budget beside the pins"))
         for job in started:
@@ -212,7 +216,9 @@ class EngineLoop:
                 self._counters.hits += usage.cached_tokens > 0
                 self._counters.prompt_tokens += usage.prompt_tokens
                 self._counters.cached_tokens += usage.cached_tokens
-                self._events.append(Started(job.request.id, usage.prompt_tokens, usage.cached_tokens))
+                self._events.append(
+                    Started(job.request.id, usage.prompt_tokens, usage.cached_tokens)
+                )
             if not job.num_tokens_left:  # nothing to generate and everything known
                 self._finish(job, FinishReason.LENGTH)
         self._flush()
@@ -242,7 +248,9 @@ class EngineLoop:
 
     def _choose_next(self, jobs: Sequence[Job]) -> None:
         """Compute what remains of these jobs' tokens and take the token after it."""
-        tokens = self._runner.next_tokens([job.row for job in jobs if job.row], [job.sampler for job in jobs])
+        tokens = self._runner.next_tokens(
+            [job.row for job in jobs if job.row], [job.sampler for job in jobs]
+        )
         now = self._clock()
         for job, token in zip(jobs, tokens, strict=True):
             assert job.row is not None

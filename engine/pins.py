@@ -10,7 +10,8 @@ from engine.prompt.chat import Message
 
 @dataclass(frozen=True, slots=True)
 class PinSpec:
-    """A prefix to keep warm, as messages and tools: its tokens depend on the model and are rendered for each anew."""
+    """A prefix to keep warm, as messages and tools: its tokens depend on the model and are rendered
+    for each anew."""
 
     name: str
     messages: tuple[Message, ...]

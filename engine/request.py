@@ -27,7 +27,8 @@ class FinishReason(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A named stretch of the prompt, tokens [start, end): "system" (with tools), "messages", "generation"."""
+    """A named stretch of the prompt, tokens [start, end): "system" (with tools), "messages",
+    "generation"."""
 
     name: str
     start: int
@@ -44,7 +45,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How the next token is chosen. `temperature` 0 is greedy; `top_k` 0 and `top_p` 1 switch those filters off."""
+    """How the next token is chosen. `temperature` 0 is greedy; `top_k` 0 and `top_p` 1 switch those
+    filters off."""
 
     temperature: float = 1.0
     top_p: float = 1.0
@@ -57,7 +59,8 @@ class SamplingParams:
 class Request:
     """One request as submitted. `max_tokens` 0 fills the cache and generates nothing.
 
-    `salt` separates caches: requests with different salts never share KV. `client` is for records only.
+    `salt` separates caches: requests with different salts never share KV. `client` is for records
+    only.
     """
 
     id: str
@@ -85,7 +88,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds spent in each phase. `ttft_s` counts from submit to the first token; 0.0 where a phase never began."""
+    """Seconds spent in each phase. `ttft_s` counts from submit to the first token; 0.0 where a
+    phase never began."""
 
     queue_s: float = 0.0
     prefill_s: float = 0.0
@@ -113,7 +117,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """New text of the answer; `completion_tokens` counts tokens generated so far. `text` is never empty."""
+    """New text of the answer; `completion_tokens` counts tokens generated so far. `text` is never
+    empty."""
 
     request_id: str
     text: str
@@ -143,7 +148,8 @@ Event = Started | Progress | Text | Finished | Failed
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """One finished request for the history: ids, sizes and times, never a body. `ended_at` is Unix seconds."""
+    """One finished request for the history: ids, sizes and times, never a body. `ended_at` is Unix
+    seconds."""
 
     id: str
     client: str

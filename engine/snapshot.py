@@ -33,7 +33,8 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes of KV. `running` are open tails, `resident` sealed parts, `pinned` the share of resident held by pins."""
+    """Bytes of KV. `running` are open tails, `resident` sealed parts, `pinned` the share of
+    resident held by pins."""
 
     budget: int = 0
     running: int = 0
@@ -75,7 +76,8 @@ class PinState(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PinStatus:
-    """One pin as seen from outside. `done_tokens` of `num_tokens` stand in KV; `num_bytes` is their price."""
+    """One pin as seen from outside. `done_tokens` of `num_tokens` stand in KV; `num_bytes` is their
+    price."""
 
     name: str
     state: PinState
@@ -88,7 +90,8 @@ class PinStatus:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The engine at one moment. `seq` grows with every snapshot; an equal `seq` means nothing changed."""
+    """The engine at one moment. `seq` grows with every snapshot; an equal `seq` means nothing
+    changed."""
 
     seq: int = 0
     state: EngineState = EngineState.STOPPED

@@ -9,10 +9,12 @@ from http import HTTPStatus
 from typing import NoReturn
 
 import aiohttp
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from app.server.errors import ApiError, bad_request
 from app.server.keys import MIB, OPTIONS
+
+MAX_JSON_DEPTH = 64
 
 
 async def read_body(request: web.Request) -> bytes:
@@ -28,7 +30,6 @@ async def read_body(request: web.Request) -> bytes:
             HTTPStatus.REQUEST_TIMEOUT,
             "request_timeout",
             f"The body did not arrive within {options.body_timeout_s:g} seconds.",
-            headers={hdrs.CONNECTION: "close"},
         ) from None
     except web.HTTPRequestEntityTooLarge:
         raise _too_large(options.body_limit) from None
@@ -41,11 +42,13 @@ def parse_object(body: bytes) -> dict[str, object]:
     try:
         text = body.decode("utf-8")
         payload = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        if _depth_exceeds(payload, MAX_JSON_DEPTH):
+            raise bad_request(
+                "invalid_json", f"The body is nested more than {MAX_JSON_DEPTH} levels deep."
+            )
         if "\\ud" in text or "\\uD" in text:
             _refuse_lone_surrogates(payload, "")
-    except RecursionError:
-        raise bad_request("invalid_json", "The body is nested too deeply.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise bad_request("invalid_json", "The body is not valid JSON.") from None
     if not isinstance(payload, dict):
         raise bad_request("invalid_json", "The body must be a JSON object.")
@@ -54,6 +57,16 @@ def parse_object(body: bytes) -> dict[str, object]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _depth_exceeds(value: object, limit: int) -> bool:
+    """Whether JSON data is nested deeper than `limit`; looks no further than that."""
+    if not isinstance(value, dict | list):
+        return False
+    if limit == 0:
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return any(_depth_exceeds(item, limit - 1) for item in inner)
 
 
 def _finite(digits: str) -> float:
@@ -89,5 +102,4 @@ def _too_large(limit: int) -> ApiError:
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "request_too_large",
         f"The body may have at most {limit / MIB:g} MiB.",
-        headers={hdrs.CONNECTION: "close"},
     )

@@ -29,7 +29,6 @@ MAX_STOPS = 16
 MAX_STOP_CHARS = 256
 MAX_TOOLS = 512
 MAX_TOOLS_CHARS = 4 * 1024 * 1024
-MAX_JSON_DEPTH = 64
 MAX_TEMPLATE_KWARGS = 32
 MAX_NAME_CHARS = 256
 MAX_SEED = 2**64 - 1
@@ -154,8 +153,6 @@ def _check_tool(tool: object, where: str) -> None:
     function = tool.get("function")
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise wrong(f"{where}.function", "an object with a name")
-    if _depth_exceeds(tool, MAX_JSON_DEPTH):
-        raise wrong(where, f"nested at most {MAX_JSON_DEPTH} levels deep")
 
 
 def _read_template_kwargs(payload: Mapping[str, object]) -> Mapping[str, object]:
@@ -209,13 +206,3 @@ _NEUTRAL = {
     "repeat_penalty": 1.0,
 }
 _REPLACED_OR_ABSENT = ("functions", "function_call", "audio", "prediction", "web_search_options")
-
-
-def _depth_exceeds(value: object, limit: int) -> bool:
-    """Whether JSON data is nested deeper than `limit`; looks no further than that."""
-    if not isinstance(value, dict | list):
-        return False
-    if limit == 0:
-        return True
-    inner = value.values() if isinstance(value, dict) else value
-    return any(_depth_exceeds(item, limit - 1) for item in inner)

@@ -1,4 +1,5 @@
-"""Which pages to give up first. A policy only ranks; `PrefixCache` sees to it that nothing in use is ranked."""
+"""Which pages to give up first. A policy only ranks; `PrefixCache` sees to it that nothing in use
+is ranked."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ class EvictionPolicy(Protocol):
     """Ranks evictable leaf pages."""
 
     def rank(self, page: Page) -> float:
-        """Value of keeping the page; the page of lowest rank goes first. Must not grow from a page to its child."""
+        """Value of keeping the page; the page of lowest rank goes first. Must not grow from a page
+        to its child."""
 
 
 class LeastRecentlyUsed:

@@ -1,7 +1,7 @@
 """Names for KV: digests chained from a root digest (design D3, algorithms §2.1).
 
-Two pages may share KV only if their digests are equal, so everything that makes KV incompatible enters
-the root digest, and everything before a page enters the page's digest through its parent.
+Two pages may share KV only if their digests are equal, so everything that makes KV incompatible
+enters the root digest, and everything before a page enters the page's digest through its parent.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ _VERSION = b"ondol-kv-1"
 class ModelIdentity:
     """What makes one model's KV unusable for another.
 
-    `weights` is a fingerprint of the weight files, `tokenizer` one of the tokenizer's files; `layout` describes the
-    cache classes of the layers in order. Session and client are not identity (oracle A19).
+    `weights` is a fingerprint of the weight files, `tokenizer` one of the tokenizer's files;
+    `layout` describes the cache classes of the layers in order. Session and client are not identity
+    (oracle A19).
     """
 
     weights: str
@@ -33,7 +34,8 @@ class ModelIdentity:
 
 
 def root_digest(identity: ModelIdentity, salt: str = "") -> Digest:
-    """Digest (32 bytes) of the empty prefix. Every field is tagged, so adapter "foo" differs from salt "foo" (B7)."""
+    """Digest (32 bytes) of the empty prefix. Every field is tagged, so adapter "foo" differs from
+    salt "foo" (B7)."""
     hasher = hashlib.sha256(_VERSION)
     fields = {name: getattr(identity, name) for name in identity.__slots__} | {"salt": salt}
     for name, value in fields.items():

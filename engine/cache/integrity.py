@@ -12,7 +12,11 @@ from engine.errors import IntegrityError
 
 
 def check(
-    roots: Iterable[Page], parts: Collection[Part], rows: Mapping[Part, Row], num_pages: int, page_tokens: int
+    roots: Iterable[Page],
+    parts: Collection[Part],
+    rows: Mapping[Part, Row],
+    num_pages: int,
+    page_tokens: int,
 ) -> None:
     """Raises IntegrityError naming the first broken rule. O(pages + parts)."""
     pages = _check_index(roots, parts, page_tokens)
@@ -34,19 +38,34 @@ def _check_index(roots: Iterable[Page], parts: Collection[Part], page_tokens: in
         stack.extend(page.children.values())
         parent, part = page.parent, page.part
         num_tokens = len(page.key) // TOKEN_BYTES
-        _require(parent is not None and parent.children.get(page.key) is page, "a page is not its parent's child")
-        _require(page.end == (parent.end if parent else 0) + num_tokens, f"page end {page.end} is off")
+        _require(
+            parent is not None and parent.children.get(page.key) is page,
+            "a page is not its parent's child",
+        )
+        _require(
+            page.end == (parent.end if parent else 0) + num_tokens, f"page end {page.end} is off"
+        )
         _require(part is not None and part in parts, f"page at {page.end} has no living part")
-        assert parent is not None and part is not None
+        assert parent is not None
+        assert part is not None
         _require(page in part.pages, f"page at {page.end} is unknown to its part")
-        _require(part.base < page.end <= part.end, f"page at {page.end} lies outside part [{part.base}, {part.end})")
+        _require(
+            part.base < page.end <= part.end,
+            f"page at {page.end} lies outside part [{part.base}, {part.end})",
+        )
         if num_tokens == page_tokens:
             _require(parent.digest is not None, "a page follows a partly filled one")
             assert parent.digest is not None
-            _require(page.digest == page_digest(parent.digest, page.key), f"digest of page at {page.end} is wrong")
+            _require(
+                page.digest == page_digest(parent.digest, page.key),
+                f"digest of page at {page.end} is wrong",
+            )
         else:
             _require(0 < num_tokens < page_tokens, f"a page of {num_tokens} tokens")
-            _require(page.digest is None and not page.children, "a partly filled page has a digest or children")
+            _require(
+                page.digest is None and not page.children,
+                "a partly filled page has a digest or children",
+            )
     return pages
 
 
@@ -54,7 +73,9 @@ def _check_part(part: Part, parts: Collection[Part], rows: Mapping[Part, Row]) -
     where = f"part [{part.base}, {part.end})"
     _require(part.open == (part in rows), f"{where}: open without an owner, or owned and sealed")
     _require(not part.dead, f"{where}: nobody uses or finds it, yet it lives")
-    _require(part.storage.num_tokens >= 0 and part.storage.num_bytes >= 0, f"{where}: negative size")
+    _require(
+        part.storage.num_tokens >= 0 and part.storage.num_bytes >= 0, f"{where}: negative size"
+    )
     _require(part.parent is not None or part.base == 0, f"{where}: stands on nothing")
     if part.parent is not None:
         _require(part.parent in parts, f"{where}: its parent is gone")
@@ -63,7 +84,10 @@ def _check_part(part: Part, parts: Collection[Part], rows: Mapping[Part, Row]) -
         _require(not part.parent.open, f"{where}: stands on an open part")
     _require(part.needed_end <= part.end, f"{where}: {part.needed_end} tokens are needed of it")
     for hold, end in part.holds.items():
-        _require(any(view.part is part and view.end == end for view in hold.views), f"{where}: unknown hold")
+        _require(
+            any(view.part is part and view.end == end for view in hold.views),
+            f"{where}: unknown hold",
+        )
 
 
 def _check_row(tail: Part, row: Row) -> None:

@@ -1,7 +1,7 @@
 """Pages: index entries of the prefix tree (design D3).
 
-A page is 16 consecutive tokens (fewer at the open end of a sequence) below the page before them. It owns
-no memory: its KV lies in parts.
+A page is 16 consecutive tokens (fewer at the open end of a sequence) below the page before them. It
+owns no memory: its KV lies in parts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ class Page:
 
     __slots__ = ("children", "digest", "end", "hits", "key", "last_used", "parent", "part")
 
-    def __init__(self, parent: Page | None, key: bytes, part: Part | None, digest: Digest | None) -> None:
+    def __init__(
+        self, parent: Page | None, key: bytes, part: Part | None, digest: Digest | None
+    ) -> None:
         self.parent = parent
         self.key = key
         self.part = part  # holds the page's last token; None for a root and after eviction

@@ -1,8 +1,8 @@
 """Parts, views and holds: where KV lives and who needs it (design D2).
 
-A part is a run of consecutive tokens with one storage. Parts form a tree: a part stands on the first
-`base` tokens of its parent's chain. That makes a prefix a chain of views, makes eviction leaf-first, and
-lets a row attach at any token.
+A part is a run of consecutive tokens with one storage. Parts form a tree: a part stands on the
+first `base` tokens of its parent's chain. That makes a prefix a chain of views, makes eviction
+leaf-first, and lets a row attach at any token.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class Storage(Protocol):
-    """KV of one part in every cached layer. The cache knows its length and its bytes, never its arrays."""
+    """KV of one part in every cached layer. The cache knows its length and its bytes, never its
+    arrays."""
 
     @property
     def num_tokens(self) -> int:
@@ -34,15 +35,16 @@ class Storage(Protocol):
         """Make the storage immutable. Copies nothing."""
 
     def truncate(self, num_tokens: int) -> None:
-        """Keep the first `num_tokens` tokens of a sealed storage and give all other memory back, one layer at a
-        time, so that the transient copy is one layer's share."""
+        """Keep the first `num_tokens` tokens of a sealed storage and give all other memory back,
+        one layer at a time, so that the transient copy is one layer's share."""
 
 
 _serials = itertools.count()
 
 
 class Part:
-    """Consecutive tokens [base, end) of one prefix. Open while a row appends to it, sealed for ever after."""
+    """Consecutive tokens [base, end) of one prefix. Open while a row appends to it, sealed for ever
+    after."""
 
     __slots__ = ("base", "children", "holds", "open", "pages", "parent", "serial", "storage")
 
@@ -64,7 +66,8 @@ class Part:
 
     @property
     def needed_end(self) -> int:
-        """Tokens before this position are in use: by a hold, or because a child part stands on them."""
+        """Tokens before this position are in use: by a hold, or because a child part stands on
+        them."""
         return max([self.base, *self.holds.values(), *(child.base for child in self.children)])
 
     @property

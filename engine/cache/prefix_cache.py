@@ -1,7 +1,8 @@
-"""The prefix cache: an index of pages over parts, and the one place where parts are made, shared and given up.
+"""The prefix cache: an index of pages over parts, and the one place where parts are made, shared
+and given up.
 
-Everything here runs on the engine thread between two forward steps. Nothing here touches an array: storages
-are opaque, so the whole policy runs and is tested without a model.
+Everything here runs on the engine thread between two forward steps. Nothing here touches an array:
+storages are opaque, so the whole policy runs and is tested without a model.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from engine.errors import ConfigError
 class Match:
     """The longest known prefix of some tokens: `num_tokens` of them, to be read through `views`.
 
-    `node` is the deepest full page inside the match, `last` the page its last tokens lie in (the same one,
-    or a child of it that is used in part).
+    `node` is the deepest full page inside the match, `last` the page its last tokens lie in (the
+    same one, or a child of it that is used in part).
     """
 
     num_tokens: int
@@ -45,9 +46,9 @@ class Reclaimed:
 class PrefixCache:
     """Finds, shares, publishes and evicts KV.
 
-    `new_storage` makes an empty storage for an open part. `bytes_per_token` prices tokens that are in use.
-    With `enabled` false nothing is matched or published, rows only run. Raises ConfigError where
-    `match_unit` does not divide `page_tokens`.
+    `new_storage` makes an empty storage for an open part. `bytes_per_token` prices tokens that are
+    in use. With `enabled` false nothing is matched or published, rows only run. Raises ConfigError
+    where `match_unit` does not divide `page_tokens`.
     """
 
     def __init__(
@@ -62,7 +63,9 @@ class PrefixCache:
         policy: EvictionPolicy | None = None,
     ) -> None:
         if page_tokens <= 0 or match_unit <= 0 or page_tokens % match_unit:
-            raise ConfigError(f"a match unit of {match_unit} does not divide pages of {page_tokens}")
+            raise ConfigError(
+                f"a match unit of {match_unit} does not divide pages of {page_tokens}"
+            )
         self.page_tokens = page_tokens
         self.match_unit = match_unit
         self.bytes_per_token = bytes_per_token
@@ -80,10 +83,10 @@ class PrefixCache:
     # Finding
 
     def match(self, tokens: Sequence[int], limit: int | None = None, salt: str = "") -> Match:
-        """Longest prefix of `tokens`, of at most `limit` tokens, whose KV is known. Changes nothing.
+        """Longest prefix of `tokens`, of at most `limit` tokens, whose KV is known.
 
-        Full pages are found by their tokens below the page before them; the rest token by token inside the
-        children of the last one, down to a multiple of the match unit.
+        Changes nothing. Full pages are found by their tokens below the page before them; the rest
+        token by token inside the children of the last one, down to a multiple of the match unit.
         """
         root = self.roots.get(root_digest(self._identity, salt))
         if root is None or not self.enabled:
@@ -126,7 +129,9 @@ class PrefixCache:
 
     # Running
 
-    def open_row(self, tokens: Sequence[int], *, limit: int | None = None, salt: str = "", owner: str = "") -> Row:
+    def open_row(
+        self, tokens: Sequence[int], *, limit: int | None = None, salt: str = "", owner: str = ""
+    ) -> Row:
         """A row for `tokens` on the longest known prefix of at most `limit` tokens."""
         root = self._root(salt)
         match = self.match(tokens, limit, salt)
@@ -137,8 +142,8 @@ class PrefixCache:
         return row
 
     def publish(self, row: Row) -> None:
-        """Make every full page that stands in the row's KV findable. Call only after the step that computed it
-        has been evaluated (S0-4, S0-5)."""
+        """Make every full page that stands in the row's KV findable. Call only after the step that
+        computed it has been evaluated (S0-4, S0-5)."""
         if not self.enabled:
             return
         if not row.node.attached:
@@ -150,16 +155,22 @@ class PrefixCache:
             row.node = row.node.children.get(key) or self._index(row.node, key, row.tail)
 
     def publish_partial(self, row: Row) -> Page:
-        """Make the tokens after the last full page findable too. Returns the deepest page of the row."""
+        """Make the tokens after the last full page findable too. Returns the deepest page of the
+        row."""
         self.publish(row)
-        if not self.enabled or self.match_unit == self.page_tokens or row.num_computed == row.node.end:
+        if (
+            not self.enabled
+            or self.match_unit == self.page_tokens
+            or row.num_computed == row.node.end
+        ):
             return row.node
         key = row.key(row.node.end, row.num_computed)
         known = next((page for of, page in row.node.children.items() if of.startswith(key)), None)
         return known or self._index(row.node, key, row.tail)
 
     def close_row(self, row: Row) -> None:
-        """The row ends, for whatever reason: what it computed stays findable, what it held is released."""
+        """The row ends, for whatever reason: what it computed stays findable, what it held is
+        released."""
         last = self.publish_partial(row)
         self._clock += 1
         del self.rows[row.tail]
@@ -182,8 +193,11 @@ class PrefixCache:
         """Bytes allocated by the open tails of running rows."""
         return sum(part.storage.num_bytes for part in self.rows)
 
-    def held_bytes(self, accept: Callable[[Hold], bool] = lambda hold: True, *, open_tails: bool = True) -> int:
-        """Bytes that eviction cannot give back: open tails, and sealed tokens under a hold that `accept` accepts."""
+    def held_bytes(
+        self, accept: Callable[[Hold], bool] = lambda hold: True, *, open_tails: bool = True
+    ) -> int:
+        """Bytes that eviction cannot give back: open tails, and sealed tokens under a hold that
+        `accept` accepts."""
         total = 0
         for part in self.parts:
             if part.open:
@@ -202,10 +216,12 @@ class PrefixCache:
         return total
 
     def reclaim(self, num_bytes: int) -> Reclaimed:
-        """Give back at least `num_bytes` if the parts that nobody uses have that much; least valuable pages first,
-        leaves before the pages they stand on. Returns what was given back."""
+        """Give back at least `num_bytes` if the parts that nobody uses have that much; least
+        valuable pages first, leaves before the pages they stand on. Returns what was given back."""
         pages, before = 0, self._given_back
-        heap = [(self._worth(part), part.serial, part) for part in self.parts if self._can_shrink(part)]
+        heap = [
+            (self._worth(part), part.serial, part) for part in self.parts if self._can_shrink(part)
+        ]
         heapq.heapify(heap)
         while heap and (freed := self._given_back - before) < num_bytes:
             _, _, part = heapq.heappop(heap)
@@ -229,7 +245,9 @@ class PrefixCache:
 
     def check_integrity(self) -> None:
         """Raises IntegrityError if any rule of the structure is broken. O(pages)."""
-        integrity.check(self.roots.values(), self.parts, self.rows, self.num_pages, self.page_tokens)
+        integrity.check(
+            self.roots.values(), self.parts, self.rows, self.num_pages, self.page_tokens
+        )
 
     # Inside
 
@@ -238,7 +256,11 @@ class PrefixCache:
         return self.roots.setdefault(digest, Page(None, b"", None, digest))
 
     def _forget_root(self, root: Page) -> None:
-        if root.digest and not root.children and all(row.root is not root for row in self.rows.values()):
+        if (
+            root.digest
+            and not root.children
+            and all(row.root is not root for row in self.rows.values())
+        ):
             self.roots.pop(root.digest, None)
 
     def _new_tail(self, hold: Hold, base: int) -> Part:
@@ -247,7 +269,8 @@ class PrefixCache:
         return tail
 
     def _seal(self, row: Row) -> None:
-        """Somebody else needs the row's tail: it becomes a part that both stand on, the row goes on in a fresh one."""
+        """Somebody else needs the row's tail: it becomes a part that both stand on, the row goes on
+        in a fresh one."""
         sealed = row.tail
         sealed.open = False
         sealed.storage.seal()
@@ -259,7 +282,9 @@ class PrefixCache:
     def _index(self, parent: Page, key: bytes, tail: Part) -> Page:
         """Enter a page below `parent`; its KV is found from `tail` down the chain."""
         for known, page in list(parent.children.items()):
-            if key.startswith(known) and (len(known) == len(key) or tail.covering(page.end - 1) is page.part):
+            if key.startswith(known) and (
+                len(known) == len(key) or tail.covering(page.end - 1) is page.part
+            ):
                 self._collect(self._unindex(page))  # the new page says the same and more
         full = len(key) == self.page_tokens * TOKEN_BYTES
         digest = page_digest(parent.digest, key) if full and parent.digest else None
@@ -273,7 +298,9 @@ class PrefixCache:
 
     def _unindex(self, page: Page) -> Part:
         """Take a leaf page out of the index. Returns the part it lay in, which may be dead now."""
-        assert page.parent and page.part and not page.children
+        assert page.parent
+        assert page.part
+        assert not page.children
         del page.parent.children[page.key]
         part, page.part = page.part, None
         part.pages.discard(page)
@@ -306,24 +333,30 @@ class PrefixCache:
         )
 
     def _worth(self, part: Part) -> float:
-        """Rank of the first page that the part would give up; what cannot be found is worth nothing."""
+        """Rank of the first page that the part would give up; what cannot be found is worth
+        nothing."""
         needed = part.needed_end
         ranks = [self._policy.rank(page) for page in part.pages if page.end > needed]
         last = max((page.end for page in part.pages), default=0)
         return min(ranks) if ranks and last == part.end else -1.0
 
     def _shrink(self, part: Part, num_bytes: int, rival: float) -> int:
-        """Cut pages off the part's end: as many as give `num_bytes`, or a quarter of the part where more of it is
-        worth no more than `rival`, since a cut copies what remains. Returns the number of pages that are gone from the index."""
+        """Cut pages off the part's end: as many as give `num_bytes`, or a quarter of the part where
+        more of it is worth no more than `rival`, since a cut copies what remains. Returns the
+        number of pages that are gone from the index."""
         before = part.storage.num_bytes
         needed = part.needed_end
         quarter = part.storage.num_tokens // 4
-        pages = sorted((page for page in part.pages if page.end > needed), key=lambda page: -page.end)
+        pages = sorted(
+            (page for page in part.pages if page.end > needed), key=lambda page: -page.end
+        )
         keep = pages[0].end if pages else needed
         dropped = 0
         for page in pages:
             slack = before - (keep - part.base) * self.bytes_per_token
-            if slack >= num_bytes and (part.end - keep >= quarter or self._policy.rank(page) > rival):
+            if slack >= num_bytes and (
+                part.end - keep >= quarter or self._policy.rank(page) > rival
+            ):
                 break
             dropped += self._give_up(page, part)
             if page.start < needed and self.match_unit < self.page_tokens and not page.attached:
@@ -340,7 +373,8 @@ class PrefixCache:
         return dropped
 
     def _give_up(self, page: Page, part: Part) -> bool:
-        """Take a page out of a part: over to another part that holds the same tokens, or (True) out of the index."""
+        """Take a page out of a part: over to another part that holds the same tokens, or (True) out
+        of the index."""
         for child in page.children.values():
             assert child.part is not None
             heir = child.part.covering(page.end - 1)

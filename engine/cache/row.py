@@ -12,9 +12,11 @@ TOKEN_TYPE = "i"  # int32, as in page keys
 
 
 class Row:
-    """A running request: the tokens known so far, the chain of sealed parts it stands on, and its own open tail.
+    """A running request: the tokens known so far, the chain of sealed parts it stands on, and its
+    own open tail.
 
-    Of `tokens`, the first `num_computed` stand in KV: `num_cached` of them were found, the rest computed.
+    Of `tokens`, the first `num_computed` stand in KV: `num_cached` of them were found, the rest
+    computed.
     """
 
     __slots__ = ("hold", "node", "num_cached", "root", "tail", "tokens")

@@ -1,8 +1,9 @@
 """Attention of rows over parts and tails (design D2, D5, D10).
 
-A model of mlx-lm sees one cache object a layer. Here that object stands for a whole batch of rows, each with a
-chain of shared parts and a private tail. Every part is read once for all rows that stand on it: their queries are
-folded into one query axis. The pieces are merged by their log-sum-exp, so the result is exact.
+A model of mlx-lm sees one cache object a layer. Here that object stands for a whole batch of rows,
+each with a chain of shared parts and a private tail. Every part is read once for all rows that
+stand on it: their queries are folded into one query axis. What is gathered for a row are scores,
+never keys or values.
 """
 
 from __future__ import annotations
@@ -32,20 +33,27 @@ class SharedView:
 class RowsCache:
     """One layer's cache for a batch of rows, in the place of an mlx-lm cache object.
 
-    `offset` is the RoPE position of each row's next token, int32 [rows]. `update_and_fetch` returns one pair of
-    tail arrays a row, which only `rows_attention` understands.
+    `offset` is the RoPE position of each row's next token, int32 [rows]. `update_and_fetch` returns
+    one pair of tail arrays a row, which only `rows_attention` understands.
     """
 
     __slots__ = ("layer", "offset", "shared", "tails")
 
-    def __init__(self, layer: int, offset: mx.array, shared: Sequence[SharedView], tails: Sequence[Any]) -> None:
+    def __init__(
+        self, layer: int, offset: mx.array, shared: Sequence[SharedView], tails: Sequence[Any]
+    ) -> None:
         self.layer = layer
         self.offset = offset
         self.shared = shared
         self.tails = tails
 
-    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[list[mx.array], list[mx.array]]:
-        pairs = [tail.update_and_fetch(keys[i : i + 1], values[i : i + 1]) for i, tail in enumerate(self.tails)]
+    def update_and_fetch(
+        self, keys: mx.array, values: mx.array
+    ) -> tuple[list[mx.array], list[mx.array]]:
+        pairs = [
+            tail.update_and_fetch(keys[i : i + 1], values[i : i + 1])
+            for i, tail in enumerate(self.tails)
+        ]
         return [k for k, _ in pairs], [v for _, v in pairs]
 
     def make_mask(self, num_tokens: int, **_: Any) -> str | None:
@@ -70,8 +78,9 @@ def rows_caches(rows: Sequence[Row]) -> list[RowsCache]:
 
 
 class JoinedCache:
-    """One layer's cache for a single row, its parts copied behind each other at every step: exact for any model that
-    uses plain KV caches, and the way for those that cannot take rows."""
+    """One layer's cache for a single row, its parts copied behind each other for every forward
+    pass: exact for any model that uses plain KV caches. The way for models that cannot take rows,
+    and for long chunks."""
 
     __slots__ = ("base", "prefix", "tail")
 
@@ -93,8 +102,10 @@ class JoinedCache:
             mx.concatenate([*(v for _, v in self.prefix), values], axis=2),
         )
 
-    def make_mask(self, num_tokens: int, return_array: bool = False, window_size: int | None = None) -> Any:
-        from mlx_lm.models.cache import create_attention_mask  # noqa: PLC0415
+    def make_mask(
+        self, num_tokens: int, return_array: bool = False, window_size: int | None = None
+    ) -> Any:
+        from mlx_lm.models.cache import create_attention_mask
 
         return create_attention_mask(
             num_tokens, offset=self.offset, return_array=return_array, window_size=window_size
@@ -112,8 +123,9 @@ def joined_caches(row: Row) -> list[JoinedCache]:
 
 
 def install(module: ModuleType) -> None:
-    """Make the attention function of a model's module understand RowsCache. mlx-lm's model modules import it by name,
-    so it is replaced in the module that defines the attention class. Idempotent."""
+    """Make the attention function of a model's module understand RowsCache. mlx-lm's model modules
+    import it by name, so it is replaced in the module that defines the attention class.
+    Idempotent."""
     fused: Attention = module.scaled_dot_product_attention
     if getattr(fused, "takes_rows", False):
         return
@@ -129,23 +141,6 @@ def install(module: ModuleType) -> None:
     module.scaled_dot_product_attention = scaled_dot_product_attention  # type: ignore[attr-defined]
 
 
-@dataclass(slots=True)
-class _Piece:
-    """Attention of some queries over some of their keys, not yet normalised: largest score and sum of exponentials
-    [..., 1] and weighted values [..., head_dim], all float32."""
-
-    peak: mx.array
-    total: mx.array
-    weighted: mx.array
-
-    def merged(self, other: _Piece) -> _Piece:
-        peak = mx.maximum(self.peak, other.peak)
-        mine, theirs = mx.exp(self.peak - peak), mx.exp(other.peak - peak)
-        return _Piece(
-            peak, self.total * mine + other.total * theirs, self.weighted * mine + other.weighted * theirs
-        )
-
-
 def rows_attention(
     fused: Attention,
     queries: mx.array,
@@ -157,69 +152,86 @@ def rows_attention(
     mask: Any,
     **options: Any,
 ) -> mx.array:
-    """Attention of `queries` [rows, heads, n, head_dim] over each row's parts and tail; returns the same shape.
+    """Attention of `queries` [rows, heads, n, head_dim] over each row's parts and tail; returns the
+    same shape.
 
-    `keys` and `values` hold each row's tail, [1, kv_heads, tokens, head_dim]. Rows without parts use `fused`.
+    `keys` and `values` hold each row's tail, [1, kv_heads, tokens, head_dim]. Rows without parts
+    use `fused`. A row's scores over all its pieces go through one softmax, so the result is that of
+    one contiguous KV.
     """
     num_rows, heads, n, dim = queries.shape
     kv_heads = keys[0].shape[1]
+    # Four axes throughout: dropping one from a slice of a longer buffer would copy it.
     folded = (queries * scale).reshape(num_rows, kv_heads, heads // kv_heads * n, dim)
-    pieces: list[_Piece | None] = [None] * num_rows
+    rows = _split(folded, num_rows, axis=0)
+    scores: list[list[mx.array]] = [[] for _ in range(num_rows)]
     for view in cache.shared:
-        piece = _over_part(folded, view, cache.layer)
-        for position, i in enumerate(view.rows):
-            mine = _Piece(piece.peak[position], piece.total[position], piece.weighted[position])
-            known = pieces[i]
-            pieces[i] = mine if known is None else known.merged(mine)
-    outputs = []
-    for i, shared in enumerate(pieces):
-        if shared is None:
-            out = fused(queries[i : i + 1], keys[i], values[i], cache=None, scale=scale, mask=mask, **options)
-            outputs.append(out[0])
+        part_keys, _ = view.storage.read(cache.layer, view.num_tokens)
+        over_part = _fold([rows[i] for i in view.rows]) @ part_keys.swapaxes(-1, -2)
+        for i, own in zip(view.rows, _unfold(over_part, len(view.rows)), strict=True):
+            scores[i].append(own)
+    weights: list[list[mx.array]] = []
+    outputs: list[mx.array] = []
+    for i, own_scores in enumerate(scores):
+        if own_scores:
+            weights.append(_weights(own_scores, rows[i] @ keys[i].swapaxes(-1, -2), n))
+            outputs.append(weights[i][-1] @ values[i])
         else:
-            whole = shared.merged(_over_tail(folded[i], keys[i][0], values[i][0], n))
-            outputs.append((whole.weighted / whole.total).astype(queries.dtype).reshape(heads, n, dim))
-    return mx.stack(outputs)
+            alone = fused(
+                queries[i : i + 1],
+                keys[i],
+                values[i],
+                cache=None,
+                scale=scale,
+                mask=mask,
+                **options,
+            )
+            weights.append([])
+            outputs.append(alone.reshape(folded[:1].shape))
+    used = [0] * num_rows  # pieces of each row taken so far, in the order of `cache.shared`
+    for view in cache.shared:
+        _, part_values = view.storage.read(cache.layer, view.num_tokens)
+        over_part = _fold([weights[i][used[i]] for i in view.rows]) @ part_values
+        for i, own in zip(view.rows, _unfold(over_part, len(view.rows)), strict=True):
+            outputs[i] = outputs[i] + own
+            used[i] += 1
+    return mx.concatenate(outputs).reshape(queries.shape)
 
 
-def _over_part(folded: mx.array, view: SharedView, layer: int) -> _Piece:
-    """Pieces of the view's rows over its part, first axis = position in `view.rows`."""
-    keys, values = view.storage.read(layer, view.num_tokens)
-    num_rows, (_, kv_heads, per_row, dim) = len(view.rows), folded.shape
-    if num_rows == folded.shape[0]:
-        queries = folded
-    else:
-        queries = mx.stack([folded[i] for i in view.rows])
-    queries = queries.swapaxes(0, 1).reshape(kv_heads, num_rows * per_row, dim)
-    piece = _attend(queries, keys[0], values[0], None)
+def _weights(over_parts: Sequence[mx.array], over_tail: mx.array, n: int) -> list[mx.array]:
+    """Softmax over all pieces of a row, cut into its pieces again; sums in float32 whatever the
+    KV's dtype.
 
-    def per_view_row(x: mx.array) -> mx.array:
-        return x.reshape(kv_heads, num_rows, per_row, -1).swapaxes(0, 1)
-
-    return _Piece(per_view_row(piece.peak), per_view_row(piece.total), per_view_row(piece.weighted))
-
-
-def _over_tail(queries: mx.array, keys: mx.array, values: mx.array, n: int) -> _Piece:
-    """A row's piece over its own tail, causal: the last `n` keys are the queries' own tokens.
-
-    queries [kv_heads, repeats * n, dim], keys and values [kv_heads, tokens, dim].
+    Scores are [1, kv_heads, repeats * n, tokens]; of the tail, the last `n` keys are the queries'
+    own tokens.
     """
-    if n == 1:
-        return _attend(queries, keys, values, None)
-    tokens = keys.shape[1]
-    causal = mx.arange(tokens - n, tokens)[:, None] >= mx.arange(tokens)[None]
-    return _attend(queries, keys, values, mx.tile(causal, (queries.shape[1] // n, 1)))
+    if n > 1:
+        tokens = over_tail.shape[-1]
+        causal = mx.arange(tokens - n, tokens)[:, None] >= mx.arange(tokens)[None]
+        over_tail = mx.where(mx.tile(causal, (over_tail.shape[2] // n, 1)), over_tail, -mx.inf)
+    pieces = [*over_parts, over_tail]
+    ends: list[int] = []
+    for piece in pieces[:-1]:
+        ends.append(piece.shape[-1] + (ends[-1] if ends else 0))
+    whole = mx.softmax(mx.concatenate(pieces, axis=-1), axis=-1, precise=True)
+    return _split(whole, ends, axis=-1)
 
 
-def _attend(queries: mx.array, keys: mx.array, values: mx.array, mask: mx.array | None) -> _Piece:
-    """Scores and sums in float32 whatever the KV's dtype; every query must see at least one key."""
-    scores = (queries @ keys.swapaxes(-1, -2)).astype(mx.float32)
-    if mask is not None:
-        scores = mx.where(mask, scores, -mx.inf)
-    peak = scores.max(axis=-1, keepdims=True)
-    weights = mx.exp(scores - peak)
-    weighted = (weights.astype(values.dtype) @ values).astype(mx.float32)
-    return _Piece(peak, weights.sum(axis=-1, keepdims=True), weighted)
+def _fold(rows: Sequence[mx.array]) -> mx.array:
+    """Arrays [1, kv_heads, per_row, width], one a row, as one [1, kv_heads, rows * per_row,
+    width]."""
+    return rows[0] if len(rows) == 1 else mx.concatenate(list(rows), axis=2)
+
+
+def _unfold(folded: mx.array, num_rows: int) -> Sequence[mx.array]:
+    """The reverse of `_fold`."""
+    return _split(folded, num_rows, axis=2)
+
+
+def _split(whole: mx.array, pieces: int | list[int], axis: int) -> list[mx.array]:
+    """As `mx.split`, but always a list."""
+    split: Any = [whole] if pieces == 1 else mx.split(whole, pieces, axis=axis)
+    return list(split)
 
 
 def _part_storage(storage: object) -> PartStorage:

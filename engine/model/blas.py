@@ -1,7 +1,7 @@
 """OpenBLAS under MLX's CPU build, and how many threads it may use.
 
-MLX's wheel for Linux carries a reference BLAS (4 GFLOP/s in float32 where OpenBLAS reaches 100 on one
-core). Symbols of a library loaded globally before MLX win over those that MLX was linked with.
+MLX's wheel for Linux carries a reference BLAS (4 GFLOP/s in float32 where OpenBLAS reaches 100 on
+one core). Symbols of a library loaded globally before MLX win over those that MLX was linked with.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ def _first_loadable(names: Iterable[str]) -> ctypes.CDLL | None:
 class ThreadGovernor:
     """Gives OpenBLAS the cores that nobody else wants.
 
-    Its threads wait for each other many times a second: one that has lost its core to another process
-    holds up all (a prefill took three times as long on two threads as on one), while on a quiet machine
-    two cores save a quarter. So the count falls at the first sign of others and rises after quiet
-    samples only.
+    Its threads wait for each other many times a second: one that has lost its core to another
+    process holds up all (a prefill took three times as long on two threads as on one), while on a
+    quiet machine two cores save a quarter. So the count falls at the first sign of others and rises
+    after quiet samples only.
     """
 
     def __init__(
@@ -129,7 +129,9 @@ class ThreadGovernor:
         self._quiet_samples = 0
 
     def adapt(self) -> None:
-        """Call between steps; does nothing until `SAMPLE_INTERVAL_S` have passed since it last looked."""
+        """Call between steps; does nothing until `SAMPLE_INTERVAL_S` have passed since it last
+        looked.
+        """
         now = self._clock()
         if now - self._sampled_at < SAMPLE_INTERVAL_S:
             return
@@ -163,7 +165,9 @@ def initial_threads(most: int) -> int:
 
 
 def requested_threads() -> int | None:
-    """`ONDOL_BLAS_THREADS`, or None when unset. Raises ConfigError when it is not a positive number."""
+    """`ONDOL_BLAS_THREADS`, or None when unset. Raises ConfigError when it is not a positive
+    number.
+    """
     text = os.environ.get(THREADS_VARIABLE, "")
     if not text:
         return None
@@ -173,7 +177,7 @@ def requested_threads() -> int | None:
 
 
 def tune_malloc() -> None:
-    """Keep glibc from returning large blocks to the system at every free: copies become 3× faster."""
+    """Keep glibc from returning large blocks at every free: large copies become 3× faster."""
     if not sys.platform.startswith("linux"):
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

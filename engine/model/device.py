@@ -44,7 +44,9 @@ _RECOMMENDED_BYTES = "max_recommended_working_set_size"
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """What runs the model. `memory_bytes` is what this process may have at most; `blas` is empty on a GPU."""
+    """What runs the model. `memory_bytes` is what this process may have at most; `blas` is empty on
+    a GPU.
+    """
 
     kind: DeviceKind
     name: str
@@ -105,7 +107,7 @@ def _prepare_cpu() -> None:
     openblas = blas.load()
     if openblas is None:
         _prepared.warnings = (
-            f"OpenBLAS is missing, install {_openblas_package()}: the CPU computes 25 times slower.",
+            f"OpenBLAS is missing, install {_openblas_package()}: the CPU is 25 times slower.",
         )
         return
     most = machine.usable_cores()
@@ -206,8 +208,8 @@ def default_step_target_s() -> float:
 def apply_limits(kv_budget: int, weights_bytes: int) -> MemoryLimits:
     """Tell MLX what it may take: weights, KV and the arrays of one forward pass.
 
-    `reuse` bounds freed buffers that MLX holds for the next allocation; they are nobody's KV, so they
-    must not grow to the size of the budget.
+    `reuse` bounds freed buffers that MLX holds for the next allocation; they are nobody's KV, so
+    they must not grow to the size of the budget.
     """
     prepare()
     import mlx.core as mx

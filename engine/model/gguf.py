@@ -32,10 +32,9 @@ _TOKENIZER_RESERVE_BYTES = 32 * 1024 * 1024
 def import_gguf(source: Path, target: Path, form: WeightForm) -> Path:
     """Make the model folder `target` from the GGUF file `source`; returns `target`.
 
-    A folder that is already there is left as it is, also when another process finished it meanwhile:
-    imports into one target wait for each other.
-    Raises ModelError when the file is broken or asks for something unsupported, DiskFull when the
-    folder would not fit.
+    A folder that is already there is left as it is, also when another process finished it
+    meanwhile: imports into one target wait for each other. Raises ModelError when the file is
+    broken or asks for something unsupported, DiskFull when the folder would not fit.
     """
     file = GgufFile(source)
     llama = read_llama(file)

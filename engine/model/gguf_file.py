@@ -1,7 +1,8 @@
-"""Open a GGUF file from a stranger: every length is checked before the reader believes it (security S9).
+"""Open a GGUF file from a stranger: lengths are checked before the reader believes them (S9).
 
-The `gguf` package's reader trusts the counts in a file, so one lying array length can make it loop for
-hours. The walk here touches only lengths and offsets; the reader then parses what is known to be sound.
+The `gguf` package's reader trusts the counts in a file, so one lying array length can make it loop
+for hours. The walk here touches only lengths and offsets; the reader then parses what is known to
+be sound.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class GgufFile:
     """The metadata and tensors of one GGUF file. `name` is the file's name, for messages."""
 
     def __init__(self, path: Path) -> None:
-        """Raises ModelError when the file is missing, no GGUF, truncated, or of an unknown version."""
+        """Raises ModelError: the file is missing, no GGUF, truncated, or of an unknown version."""
         self.name = path.name
         try:
             _Structure(path).check()
@@ -98,14 +99,14 @@ class GgufFile:
     def get_int(
         self, key: str, default: int | None = None, *, low: int = 0, high: int = 1 << 31
     ) -> int:
-        """A whole number in [low, high). Raises ModelError otherwise, or without key and default."""
+        """A whole number in [low, high). Raises ModelError otherwise, or without a value."""
         value = self.require(key) if default is None else self.get(key, default)
         if not isinstance(value, int) or not low <= value < high:
             raise ModelError(f"{self.name} is broken: {key} is {_shown(value)}.")
         return value
 
     def get_float(self, key: str, default: float | None = None) -> float:
-        """A positive finite number. Raises ModelError otherwise, or without key and default."""
+        """A positive finite number. Raises ModelError otherwise, or without a value."""
         value = self.require(key) if default is None else self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ModelError(f"{self.name} is broken: {key} is {_shown(value)}.")
@@ -114,7 +115,7 @@ class GgufFile:
         return float(value)
 
     def get_list(self, key: str, item_type: type) -> list[Any]:
-        """A list of `item_type`. Raises ModelError when the key is missing or holds something else."""
+        """A list of `item_type`. Raises ModelError without the key or for anything else."""
         value = self.require(key)
         if not isinstance(value, list) or not all(isinstance(item, item_type) for item in value):
             raise ModelError(f"{self.name} is broken: {key} is not a list of {item_type.__name__}.")
@@ -224,7 +225,7 @@ class _Structure:
             return _SCALAR_BYTES[GGUFValueType(value_type)]
         except (ValueError, KeyError) as error:
             raise ModelError(
-                f"{self._name} is broken: the value of {key[:80]} has the unknown type {value_type}."
+                f"{self._name} is broken: {key[:80]} has a value of the unknown type {value_type}."
             ) from error
 
     def _tensor_extent(self) -> tuple[str, int, int]:

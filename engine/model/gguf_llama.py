@@ -1,4 +1,5 @@
-"""The Llama architecture as GGUF describes it, and the config.json that mlx-lm builds the same model from.
+"""The Llama architecture as GGUF describes it, and the config.json that mlx-lm builds the same
+model from.
 
 Dense, with full attention. GGUF stores query and key weights for the interleaved form of RoPE, so
 nothing is permuted and the config says `rope_traditional`.
@@ -105,7 +106,7 @@ class Llama:
 
 
 def read_llama(file: GgufFile) -> Llama:
-    """Raises ModelError for another architecture, a variant, or sizes that contradict each other."""
+    """Raises ModelError for another architecture, a variant, or sizes that do not match."""
     architecture = file.require("general.architecture")
     if architecture != "llama":
         raise ModelError(
@@ -174,11 +175,14 @@ def plan_weights(file: GgufFile, llama: Llama, form: WeightForm) -> list[WeightP
             raise ModelError(f"{file.name} lacks the tensor {name}.")
         if source.shape != shape:
             raise ModelError(f"{file.name} is broken: {name} is {source.shape}, not {shape}.")
-        plans.append(plan_weight(_module_path(name), source, form))
+        plans.append(plan_weight(module_path(name), source, form))
     return plans
 
 
-def _module_path(tensor_name: str) -> str:
+def module_path(tensor_name: str) -> str:
+    """The mlx-lm module whose weight a GGUF tensor is: "blk.0.attn_q.weight" ->
+    "model.layers.0.self_attn.q_proj".
+    """
     name = tensor_name.removesuffix(".weight")
     if name in _TOP_MODULES:
         return _TOP_MODULES[name]

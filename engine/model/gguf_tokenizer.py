@@ -13,8 +13,8 @@ from tokenizers.models import BPE
 from engine.errors import ModelError
 from engine.model.gguf_file import GgufFile
 
-# The spellings that end a turn in the chat formats of Llama-architecture models. A file names one id
-# as its end of text; a chat model may also stop with one of these.
+# The spellings that end a turn in the chat formats of Llama-architecture models. A file names one
+# id as its end of text; a chat model may also stop with one of these.
 _END_TOKENS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>")
 
 # Llama 3's words: as GPT-2's, but at most three digits in a word, contractions in any case, a word
@@ -80,7 +80,8 @@ class GgufTokenizer:
 def read_tokenizer(file: GgufFile, max_tokens: int) -> GgufTokenizer:
     """Build the byte-level BPE tokenizer that the file describes.
 
-    Raises ModelError for another kind of tokenizer, an unknown word splitting, or inconsistent lists.
+    Raises ModelError for another kind of tokenizer, an unknown word splitting, or inconsistent
+    lists.
     """
     model = file.require("tokenizer.ggml.model")
     if model != "gpt2":
@@ -137,7 +138,7 @@ def _bpe(file: GgufFile, tokens: list[str], unk_id: int | None) -> BPE:
 
 
 def _pre_tokenizer(file: GgufFile) -> pre_tokenizers.PreTokenizer:
-    """How text is cut into words before merging; a wrong choice yields other tokens, so no guess."""
+    """How text is cut into words before merging. A wrong way yields other tokens: no guess."""
     name = file.require("tokenizer.ggml.pre")
     bytes_of_gpt2_words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     if name == "gpt-2":

@@ -1,8 +1,8 @@
 """GGUF tensors as MLX wants them: plain floats, or the same small integers in MLX's own packing.
 
-MLX's affine quantisation is w = scale · q + bias over groups of inputs, with q unsigned and packed into
-32-bit words, the first input in the lowest bits. GGUF's simplest block types say the same in other
-bytes, so they can be kept without losing a bit.
+MLX's affine quantisation is w = scale · q + bias over groups of inputs, with q unsigned and packed
+into 32-bit words, the first input in the lowest bits. GGUF's simplest block types say the same in
+other bytes, so they can be kept without losing a bit.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def plan_weight(module: str, source: GgufTensor, form: WeightForm) -> WeightPlan
 
 
 def _floats(source: GgufTensor, dtype: npt.DTypeLike) -> Array:
-    floats = dequantize(source.data, source.type).reshape(source.shape)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        floats = dequantize(source.data, source.type).reshape(source.shape)
         return _finite(source, floats.astype(dtype, copy=False))
 
 
@@ -107,7 +107,7 @@ def _finite(source: GgufTensor, floats: Array) -> Array:
 
 
 def _split_blocks(source: GgufTensor, header_halves: int) -> tuple[list[Array], Array]:
-    """Each block's leading float16 numbers, (rows, groups) each, and its (rows, groups, n) payload."""
+    """Each block's leading float16 numbers, (rows, groups), and its (rows, groups, n) bytes."""
     rows, columns = source.shape
     blocks = source.data.reshape(rows, columns // GROUP_SIZE, -1)
     header = np.ascontiguousarray(blocks[..., : 2 * header_halves]).view(np.dtype("<f2"))

@@ -18,8 +18,9 @@ class AttentionMode(enum.Enum):
 class ModelInfo:
     """A loaded model.
 
-    `bytes_per_token` is the KV of one token over all layers; `context_window` counts tokens; `created` is Unix
-    seconds; `layers` tells the kinds of layers for people; `attention_reason` says why `attention` is not SHARED.
+    `bytes_per_token` is the KV of one token over all layers; `context_window` counts tokens;
+    `created` is Unix seconds; `layers` tells the kinds of layers for people; `attention_reason`
+    says why `attention` is not SHARED.
     """
 
     id: str

@@ -10,10 +10,11 @@ from mlx_lm.models.cache import KVCache
 
 
 class PartStorage:
-    """Keys and values of one part, one mlx-lm `KVCache` a full-attention layer: [1, kv_heads, tokens, head_dim] each.
+    """Keys and values of one part, one mlx-lm `KVCache` a full-attention layer: [1, kv_heads,
+    tokens, head_dim] each.
 
-    Open, it grows by whole steps of the cache class; sealed, its arrays never change, and slices of them are
-    what followers read.
+    Open, it grows by whole steps of the cache class; sealed, its arrays never change, and slices of
+    them are what followers read.
     """
 
     __slots__ = ("_bytes_per_token", "_sealed_bytes", "layers")
@@ -47,14 +48,20 @@ class PartStorage:
     def truncate(self, num_tokens: int) -> None:
         if not 0 < num_tokens <= self.num_tokens:
             raise ValueError(f"cannot keep {num_tokens} of {self.num_tokens} tokens")
-        for layer in self.layers:  # evaluated one by one, so that only one layer exists twice at a time
-            keys, values = mx.contiguous(layer.keys[..., :num_tokens, :]), mx.contiguous(layer.values[..., :num_tokens, :])
+        for (
+            layer
+        ) in self.layers:  # evaluated one by one, so that only one layer exists twice at a time
+            keys, values = (
+                mx.contiguous(layer.keys[..., :num_tokens, :]),
+                mx.contiguous(layer.values[..., :num_tokens, :]),
+            )
             mx.eval(keys, values)
             layer.keys, layer.values, layer.offset = keys, values, num_tokens
         self._sealed_bytes = sum(layer.nbytes for layer in self.layers)
 
     def read(self, layer: int, num_tokens: int) -> tuple[mx.array, mx.array]:
-        """First `num_tokens` keys and values of a layer, [1, kv_heads, num_tokens, head_dim] each, without a copy."""
+        """First `num_tokens` keys and values of a layer, [1, kv_heads, num_tokens, head_dim] each,
+        without a copy."""
         cache = self.layers[layer]
         keys, values = cache.keys, cache.values
         if num_tokens < keys.shape[2]:
@@ -63,7 +70,8 @@ class PartStorage:
 
 
 class PrivateStorage:
-    """The whole state of one request of a model whose prefixes cannot be reused: whatever caches the model makes."""
+    """The whole state of one request of a model whose prefixes cannot be reused: whatever caches
+    the model makes."""
 
     __slots__ = ("_bytes_per_token", "layers", "num_tokens")
 

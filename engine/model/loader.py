@@ -35,7 +35,8 @@ _SAMPLES = 64
 
 @dataclass(slots=True)
 class LoadedModel:
-    """A model in memory with everything needed to run it. `tokenizer` is safe to use from any thread."""
+    """A model in memory with everything needed to run it. `tokenizer` is safe to use from any
+    thread."""
 
     path: Path
     model: Module
@@ -62,30 +63,32 @@ class LoadedModel:
 def load(path: Path) -> LoadedModel:
     """Load an mlx-lm model folder. Never runs code from it and never reaches the network.
 
-    On a CPU a quantised or half-precision model is turned to float32, because only float32 is fast there.
-    Raises ModelError with a message for people.
+    On a CPU a quantised or half-precision model is turned to float32, because only float32 is fast
+    there. Raises ModelError with a message for people.
     """
     catalog.check_folder(path)
     try:
         model, config = load_model(path)
         wrapper = load_tokenizer(  # type: ignore[no-untyped-call]
-            path, eos_token_ids=_listed(config.get("eos_token_id")))
+            path, eos_token_ids=_listed(config.get("eos_token_id"))
+        )
     except ModelError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # some of mlx-lm's modules exit on import
         raise ModelError(f"The model {path.name} cannot be loaded: {_first_line(error)}") from error
     quantization = _describe_quantization(config)
     if device.kind() == "cpu":
         model = _to_float32(model)
-    caches = make_prompt_cache(model)
-    layout = Layout(tuple((_KINDS.get(type(cache), LayerKind.OTHER), type(cache).__name__) for cache in caches))
+    layout = layout_of(model)
     weights = _parameters(model)
     dtype = _compute_dtype(model)
     fingerprint = weights_fingerprint(path)
     hf_tokenizer = wrapper._tokenizer
     backend = getattr(hf_tokenizer, "backend_tokenizer", None)
     if backend is None:
-        raise ModelError(f"The tokenizer of {path.name} has no fast form; Ondol needs a tokenizer.json.")
+        raise ModelError(
+            f"The tokenizer of {path.name} has no fast form; Ondol needs a tokenizer.json."
+        )
     return LoadedModel(
         path=path,
         model=model,
@@ -93,13 +96,17 @@ def load(path: Path) -> LoadedModel:
         tokenizer=backend,
         chat_template=_chat_template(hf_tokenizer),
         special_tokens={
-            name: str(token) for name, token in hf_tokenizer.special_tokens_map.items() if isinstance(token, str)
+            name: str(token)
+            for name, token in hf_tokenizer.special_tokens_map.items()
+            if isinstance(token, str)
         },
         eos_ids=frozenset(int(token) for token in wrapper.eos_token_ids),
         layout=layout,
         identity=ModelIdentity(
             weights=fingerprint,
-            tokenizer=_digest_of(path, ("tokenizer.json", "tokenizer_config.json", "tokenizer.model")),
+            tokenizer=_digest_of(
+                path, ("tokenizer.json", "tokenizer_config.json", "tokenizer.model")
+            ),
             quantization=quantization,
             kv_dtype=dtype,
             rope=json.dumps({k: v for k, v in sorted(config.items()) if "rope" in k}, default=str),
@@ -112,9 +119,17 @@ def load(path: Path) -> LoadedModel:
     )
 
 
+def layout_of(model: Module) -> Layout:
+    """The kinds of a model's layers, read off the caches it makes."""
+    caches = make_prompt_cache(model)
+    kinds = [_KINDS.get(type(cache), LayerKind.OTHER) for cache in caches]
+    names = [type(cache).__name__ for cache in caches]
+    return Layout(tuple(zip(kinds, names, strict=True)))
+
+
 def weights_fingerprint(path: Path) -> str:
-    """Hex digest of a model folder's config and weights: sizes, headers and samples spread over each weight file,
-    which tells any two models apart without reading gigabytes."""
+    """Hex digest of a model folder's config and weights: sizes, headers and samples spread over
+    each weight file, which tells any two models apart without reading gigabytes."""
     hasher = hashlib.sha256()
     for file in [path / "config.json", *sorted(path.glob("*.safetensors"))]:
         size = file.stat().st_size
@@ -128,14 +143,14 @@ def weights_fingerprint(path: Path) -> str:
 
 
 def _parameters(model: Module) -> dict[str, mx.array]:
-    flat: Any = tree_flatten(model.parameters())
+    flat: Any = tree_flatten(model.parameters())  # type: ignore[no-untyped-call]
     return dict(flat)
 
 
 def _to_float32(model: Module) -> Module:
     model = dequantize_model(model)
     model.set_dtype(mx.float32)
-    mx.eval(model.parameters())
+    mx.eval(list(_parameters(model).values()))
     return model
 
 

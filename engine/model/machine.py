@@ -16,7 +16,9 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, slots=True)
 class CpuTimes:
-    """Seconds since some fixed moment. `machine_s` sums all cores, `busy_s` and `own_s` are parts of it."""
+    """Seconds since some fixed moment. `machine_s` sums all cores, `busy_s` and `own_s` are parts
+    of it.
+    """
 
     machine_s: float
     busy_s: float
@@ -30,7 +32,9 @@ def total_memory_bytes() -> int:
 
 
 def usable_cores() -> int:
-    """Cores this process may use: the scheduler's affinity and the control group's quota, at least 1."""
+    """Cores this process may use: the scheduler's affinity and the control group's quota, at least
+    1.
+    """
     if hasattr(os, "sched_getaffinity"):
         allowed = len(os.sched_getaffinity(0))
     else:
@@ -39,7 +43,7 @@ def usable_cores() -> int:
 
 
 def cpu_flags() -> frozenset[str]:
-    """The instruction sets of an x86 processor under Linux, as the kernel names them; else nothing."""
+    """The instruction sets of an x86 processor under Linux; elsewhere nothing."""
     for line in _read(_CPU_INFO).splitlines():
         if line.startswith("flags"):
             return frozenset(line.partition(":")[2].split())
@@ -59,7 +63,7 @@ def cpu_times() -> CpuTimes | None:
 
 
 def _cgroup_memory_limits() -> list[int]:
-    """Limits in bytes of this process's control group and all above it, in either cgroup version."""
+    """Limits in bytes of this process's control group and all above it, in both versions."""
     texts = _cgroup_values("memory.max", "memory", "memory.limit_in_bytes")
     return [int(text) for text in texts if text.isdigit() and int(text) > 0]
 

@@ -9,9 +9,9 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import make_prompt_cache
 
+from engine.cache.page import Page
 from engine.cache.part import Hold, Part, Storage, View
 from engine.cache.row import Row
-from engine.cache.page import Page
 from engine.model import attention, device
 from engine.model.info import AttentionMode, ModelInfo
 from engine.model.kv import PartStorage, PrivateStorage
@@ -19,13 +19,19 @@ from engine.model.loader import LoadedModel
 from engine.model.sampling import Sampler, sample
 from engine.request import SamplingParams
 
-# Of the logits' spread. Rounding differs by about 1e-5 in float32 and 1e-2 in half precision, a wrong offset by 1.
+# Of the logits' spread. Rounding differs by about 1e-5 in float32 and 1e-2 in half precision, a
+# wrong offset by 1.
 _PROBE_TOLERANCE_FLOAT32 = 1e-3
 _PROBE_TOLERANCE_HALF = 5e-2
 
+# A longer chunk over parts would hold a large score matrix; copying the keys together for the
+# model's own fused kernel costs little beside computing so many tokens (design D10).
+_MOST_TOKENS_OVER_PARTS = 64
+
 
 class Runner:
-    """Computes KV and next tokens for rows. Every call evaluates what it computed before it returns."""
+    """Computes KV and next tokens for rows. Every call evaluates what it computed before it
+    returns."""
 
     def __init__(self, loaded: LoadedModel, model_id: str, created: int) -> None:
         self._model: Any = loaded.model
@@ -70,7 +76,9 @@ class Runner:
         Rows must have equally many tokens left (one, for rows that decode), or be a single row.
         """
         if self._mode is not AttentionMode.SHARED and len(rows) > 1:
-            return [self.next_tokens([row], [own])[0] for row, own in zip(rows, samplers, strict=True)]
+            return [
+                self.next_tokens([row], [own])[0] for row, own in zip(rows, samplers, strict=True)
+            ]
         logits = self._forward(rows, rows[0].num_uncomputed)[:, -1]
         tokens = sample(logits, samplers)
         mx.eval(tokens, [_states(row) for row in rows])
@@ -78,7 +86,8 @@ class Runner:
         return [int(token) for token in chosen]
 
     def logits(self, row: Row) -> mx.array:
-        """Compute all tokens that remain of a row; logits after each, [tokens, vocabulary]. For gates and tests."""
+        """Compute all tokens that remain of a row; logits after each, [tokens, vocabulary]. For
+        gates and tests."""
         logits = self._forward([row], row.num_uncomputed)[0]
         mx.eval(logits, _states(row))
         return logits
@@ -90,21 +99,23 @@ class Runner:
     def _forward(self, rows: Sequence[Row], num_tokens: int) -> mx.array:
         device.adapt()
         starts = [row.num_computed for row in rows]
-        tokens = mx.array([list(row.tokens[at : at + num_tokens]) for row, at in zip(rows, starts, strict=True)])
-        logits: mx.array = self._model(tokens, cache=self._caches(rows))
+        tokens = mx.array(
+            [list(row.tokens[at : at + num_tokens]) for row, at in zip(rows, starts, strict=True)]
+        )
+        logits: mx.array = self._model(tokens, cache=self._caches(rows, num_tokens))
         for row in rows:
             if isinstance(row.tail.storage, PrivateStorage):
                 row.tail.storage.num_tokens += num_tokens
         return logits
 
-    def _caches(self, rows: Sequence[Row]) -> Sequence[Any]:
+    def _caches(self, rows: Sequence[Row], num_tokens: int) -> Sequence[Any]:
         if len(rows) == 1:
             row = rows[0]
             if isinstance(row.tail.storage, PrivateStorage):
                 return row.tail.storage.layers
             if not row.hold.views and isinstance(row.tail.storage, PartStorage):
                 return row.tail.storage.layers  # nothing shared: the model's own fused path
-            if self._mode is AttentionMode.COPIES:
+            if self._mode is AttentionMode.COPIES or num_tokens > _MOST_TOKENS_OVER_PARTS:
                 return attention.joined_caches(row)
         return attention.rows_caches(rows)
 
@@ -133,21 +144,29 @@ class Runner:
         found = 0
         for module in {type(m).__module__ for m in self._model.modules()}:
             source = sys.modules[module]
-            if module.startswith("mlx_lm.models.") and hasattr(source, "scaled_dot_product_attention"):
+            if module.startswith("mlx_lm.models.") and hasattr(
+                source, "scaled_dot_product_attention"
+            ):
                 attention.install(source)
                 found += 1
         if not found:
             raise TypeError("no attention function to install rows in")
 
     def _probe(self) -> float:
-        """Largest difference between two rows on one shared part and the same tokens run alone, in units of the
-        logits' standard deviation."""
+        """Largest difference between two rows on one shared part and the same tokens run alone, in
+        units of the logits' standard deviation."""
         prefix, ends = list(range(5, 24)), [[30, 7], [8, 31]]
-        fresh = [self._model(mx.array([prefix + end]), cache=make_prompt_cache(self._model))[0, -1] for end in ends]
+        fresh = [
+            self._model(mx.array([prefix + end]), cache=make_prompt_cache(self._model))[0, -1]
+            for end in ends
+        ]
         leader = _bare_row(prefix, None, self.new_storage())
         self.prefill(leader, len(prefix))
         leader.tail.storage.seal()
-        rows = [_bare_row(prefix + end, View(leader.tail, len(prefix)), self.new_storage()) for end in ends]
+        rows = [
+            _bare_row(prefix + end, View(leader.tail, len(prefix)), self.new_storage())
+            for end in ends
+        ]
         batches = [rows] if self._mode is AttentionMode.SHARED else [[row] for row in rows]
         logits: list[mx.array] = []
         for _ in range(2):  # both tokens one by one: the second finds the first in the tail

@@ -1,8 +1,9 @@
-"""The safetensors file format: a checked look at a header, and a writer that holds one tensor at a time.
+"""The safetensors file format: a checked look at a header, and a writer that holds one tensor at a
+time.
 
-The file is an unsigned 64-bit header length, a JSON header that gives every tensor's dtype, shape and
-byte range, and the bytes themselves. The `safetensors` package writes only from a full dictionary, which
-would need the whole model in memory beside the file it is converted from.
+The file is an unsigned 64-bit header length, a JSON header that gives every tensor's dtype, shape
+and byte range, and the bytes themselves. The `safetensors` package writes only from a full
+dictionary, which would need the whole model in memory beside the file it is converted from.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _DTYPE_OF_NUMPY = {
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """One tensor as the header names it. `shape` is row-major, `dtype` a safetensors name such as "F32"."""
+    """One tensor as the header names it. `shape` is row-major, `dtype` a safetensors name such as
+    "F32".
+    """
 
     name: str
     dtype: str
@@ -63,8 +66,9 @@ def write(
 ) -> None:
     """Write `tensors`, which come in the order of `specs`, and flush them to the disk.
 
-    Each tensor is dropped before the next one is asked for. Raises ValueError when a tensor does not
-    match its spec, OSError as the disk does; the file is then incomplete and for the caller to remove.
+    Each tensor is dropped before the next one is asked for. Raises ValueError when a tensor does
+    not match its spec, OSError as the disk does; the file is then incomplete and for the caller to
+    remove.
     """
     specs = list(specs)
     header = _encode_header(specs, metadata)
@@ -100,11 +104,12 @@ def _encode_header(specs: list[TensorSpec], metadata: dict[str, str]) -> bytes:
 
 
 def read_header(path: Path) -> list[TensorSpec]:
-    """The tensors of a safetensors file, its whole header checked against the file's size (security S9).
+    """The tensors of a safetensors file, its whole header checked against the file's size (security
+    S9).
 
     Raises ModelError: the header is larger than the file, is not JSON of the expected form, or a
-    tensor's dtype is unknown, its byte range leaves the file, overlaps another, leaves a gap, or does
-    not equal dtype × shape.
+    tensor's dtype is unknown, its byte range leaves the file, overlaps another, leaves a gap, or
+    does not equal dtype × shape.
     """
     try:
         with path.open("rb") as file:

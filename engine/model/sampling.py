@@ -12,7 +12,8 @@ from engine.request import SamplingParams
 
 
 class Sampler:
-    """One request's sampling with a random state of its own, so that a seed gives the same answer in any company."""
+    """One request's sampling with a random state of its own, so that a seed gives the same answer
+    in any company."""
 
     __slots__ = ("_key", "params")
 

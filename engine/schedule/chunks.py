@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-GRID = 64  # chunks end on absolute multiples of this, so that cold and warm runs cut alike (design D5)
+GRID = (
+    64  # chunks end on absolute multiples of this, so that cold and warm runs cut alike (design D5)
+)
 _INITIAL_TOKENS_PER_S = 200.0
 _SMOOTHING = 0.3
 
@@ -10,8 +12,8 @@ _SMOOTHING = 0.3
 def chunk_tokens(start: int, remaining: int, limit: int) -> int:
     """Tokens of the next chunk of a prompt that stands at `start` with `remaining` tokens to go.
 
-    At most `limit` rounded up to the grid. The last piece is at most one grid step, because its logits are computed
-    for every token in it.
+    At most `limit` rounded up to the grid. The last piece is at most one grid step, because its
+    logits are computed for every token in it.
     """
     if remaining <= GRID:
         return remaining
@@ -32,6 +34,7 @@ class PrefillRate:
             self.tokens_per_s += _SMOOTHING * (num_tokens / seconds - self.tokens_per_s)
 
     def tokens_within(self, seconds: float, most: int) -> int:
-        """Tokens that fit into `seconds`, on the grid, at least one grid step and at most `most`."""
+        """Tokens that fit into `seconds`, on the grid, at least one grid step and at most
+        `most`."""
         fitting = int(self.tokens_per_s * seconds) // GRID * GRID
         return max(GRID, min(most, fitting))

@@ -20,10 +20,11 @@ class Phase(enum.Enum):
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One request and how far it is. Times are seconds of the engine's monotonic clock, 0.0 while not reached.
+    """One request and how far it is. Times are seconds of the engine's monotonic clock, 0.0 while
+    not reached.
 
-    `sampler` and `stream` belong to the loop; the scheduler never looks at them. `pin` names the pin that the
-    job warms, if any.
+    `sampler` and `stream` belong to the loop; the scheduler never looks at them. `pin` names the
+    pin that the job warms, if any.
     """
 
     request: Request

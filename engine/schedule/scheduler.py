@@ -24,10 +24,11 @@ class Step:
 
 
 class Scheduler:
-    """Keeps waiting and running jobs and chooses among them. Knows time only as the `now` it is given (seconds).
+    """Keeps waiting and running jobs and chooses among them. Knows time only as the `now` it is
+    given (seconds).
 
-    Waiting jobs start by priority, then arrival; the first that does not fit holds back those behind it, so that a
-    large request is never starved by small ones.
+    Waiting jobs start by priority, then arrival; the first that does not fit holds back those
+    behind it, so that a large request is never starved by small ones.
     """
 
     def __init__(
@@ -83,7 +84,8 @@ class Scheduler:
             raise UnknownRequest(f"No request with id {request_id} is live.") from None
 
     def remove(self, job: Job) -> None:
-        """A job ends, in whatever phase: its row is closed, what it computed stays findable. Raises UnknownRequest."""
+        """A job ends, in whatever phase: its row is closed, what it computed stays findable. Raises
+        UnknownRequest."""
         self.get(job.request.id)
         del self._jobs[job.request.id]
         if job.row is None:
@@ -97,8 +99,8 @@ class Scheduler:
         self._blocked = False
 
     def admit(self, now: float) -> tuple[list[Job], list[Job]]:
-        """Start waiting jobs as far as rows and memory allow. Returns those that started, and those that can never
-        start, because they do not fit although nothing else runs."""
+        """Start waiting jobs as far as rows and memory allow. Returns those that started, and those
+        that can never start, because they do not fit although nothing else runs."""
         started: list[Job] = []
         hopeless: list[Job] = []
         while self._waiting and not self._blocked and len(self.running) < self._max_running:
@@ -134,8 +136,8 @@ class Scheduler:
         return Step(decode, job, chunk_tokens(job.row.num_computed, job.row.num_uncomputed, limit))
 
     def _prefill_order(self, job: Job, now: float) -> tuple[int, float]:
-        """Shortest expected prefill first, less the time already waited: a short question overtakes a long document,
-        a long document is not overtaken for ever. Pins come last."""
+        """Shortest expected prefill first, less the time already waited: a short question overtakes
+        a long document, a long document is not overtaken for ever. Pins come last."""
         assert job.row is not None
         remaining_s = job.row.num_uncomputed / self.rate.tokens_per_s
         return job.request.priority, remaining_s - (now - job.submitted_at)

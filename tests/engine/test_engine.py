@@ -22,7 +22,7 @@ from engine.pins import PinSpec
 from engine.prompt.chat import Message
 from engine.request import Failed, Finished, FinishReason
 from engine.snapshot import EngineState, PinState
-from tests.support.engine import CONTEXT_WINDOW, running_engine, request
+from tests.support.engine import CONTEXT_WINDOW, request, running_engine
 from tests.support.fake_runner import BYTES_PER_TOKEN, FakeRunner, expected_answer
 from tests.support.waiting import wait_until
 
@@ -46,9 +46,14 @@ def test_answer_is_that_of_a_fresh_run_and_the_second_is_warm() -> None:
         cold = listener.wait("cold")
         engine.submit(request("warm", PROMPT, 40))
         warm = listener.wait("warm")
-    assert isinstance(cold, Finished) and isinstance(warm, Finished)
+    assert isinstance(cold, Finished)
+    assert isinstance(warm, Finished)
     assert listener.tokens("cold") == listener.tokens("warm") == expected_answer(PROMPT, 40)
-    assert (cold.usage.cached_tokens, cold.usage.computed_tokens, cold.usage.completion_tokens) == (0, 300, 40)
+    assert (cold.usage.cached_tokens, cold.usage.computed_tokens, cold.usage.completion_tokens) == (
+        0,
+        300,
+        40,
+    )
     assert (warm.usage.cached_tokens, warm.usage.computed_tokens) == (299, 1)
     assert cold.reason is FinishReason.LENGTH
     assert runner.num_computed == 300 + 39 + 1 + 39
@@ -56,8 +61,12 @@ def test_answer_is_that_of_a_fresh_run_and_the_second_is_warm() -> None:
 
 
 def test_many_at_once_each_get_their_own_answer() -> None:
-    prompts = {f"r{n}": PROMPT[: 20 + 31 * n] + [500 + n] for n in range(9)}
-    with running_engine(EngineConfig(check_integrity=True, max_running=8, prefill_chunk=64)) as (engine, _, listener):
+    prompts = {f"r{n}": [*PROMPT[: 20 + 31 * n], 500 + n] for n in range(9)}
+    with running_engine(EngineConfig(check_integrity=True, max_running=8, prefill_chunk=64)) as (
+        engine,
+        _,
+        listener,
+    ):
         for name, tokens in prompts.items():
             engine.submit(request(name, tokens, 25))
         ends = {name: listener.wait(name) for name in prompts}
@@ -68,7 +77,11 @@ def test_many_at_once_each_get_their_own_answer() -> None:
 
 def test_cancel_keeps_what_was_computed_and_frees_the_rest() -> None:
     gate = Gate()
-    with running_engine(EngineConfig(check_integrity=True, prefill_chunk=64)) as (engine, runner, listener):
+    with running_engine(EngineConfig(check_integrity=True, prefill_chunk=64)) as (
+        engine,
+        runner,
+        listener,
+    ):
         runner.before_step = gate
         engine.submit(request("gone", PROMPT, 10))
         assert gate.reached.wait(20)
@@ -79,7 +92,8 @@ def test_cancel_keeps_what_was_computed_and_frees_the_rest() -> None:
         again = listener.wait("again")
         with pytest.raises(UnknownRequest):
             engine.cancel("gone")
-    assert isinstance(end, Finished) and end.reason is FinishReason.ABORT
+    assert isinstance(end, Finished)
+    assert end.reason is FinishReason.ABORT
     assert isinstance(again, Finished)
     assert again.usage.cached_tokens == 64
     assert listener.tokens("again") == expected_answer(PROMPT, 10)
@@ -92,7 +106,8 @@ def test_end_of_sequence_and_stop_strings_end_the_answer() -> None:
         eos = listener.wait("eos")
         engine.submit(request("stop", PROMPT, 12, stop=(f"t{answer[2]}t{answer[3]}",)))
         stop = listener.wait("stop")
-    assert isinstance(eos, Finished) and isinstance(stop, Finished)
+    assert isinstance(eos, Finished)
+    assert isinstance(stop, Finished)
     assert (eos.reason, eos.usage.completion_tokens) == (FinishReason.STOP, 6)
     assert listener.tokens("eos") == answer[:5]
     assert (stop.reason, stop.usage.completion_tokens) == (FinishReason.STOP, 4)
@@ -105,9 +120,14 @@ def test_no_tokens_wanted_fills_the_cache() -> None:
         fill = listener.wait("fill")
         engine.submit(request("fill again", PROMPT, 0))
         again = listener.wait("fill again")
-    assert isinstance(fill, Finished) and isinstance(again, Finished)
+    assert isinstance(fill, Finished)
+    assert isinstance(again, Finished)
     assert fill.reason is again.reason is FinishReason.LENGTH
-    assert (fill.usage.completion_tokens, again.usage.cached_tokens, runner.num_computed) == (0, 300, 300)
+    assert (fill.usage.completion_tokens, again.usage.cached_tokens, runner.num_computed) == (
+        0,
+        300,
+        300,
+    )
 
 
 def test_salts_never_share() -> None:
@@ -124,7 +144,9 @@ def test_bad_requests_are_refused_at_once() -> None:
     with running_engine(config) as (engine, runner, listener):
         with pytest.raises(EmptyPrompt):
             engine.submit(request("empty", []))
-        with pytest.raises(PromptTooLong, match=f"{CONTEXT_WINDOW} tokens > {CONTEXT_WINDOW} tokens"):
+        with pytest.raises(
+            PromptTooLong, match=f"{CONTEXT_WINDOW} tokens > {CONTEXT_WINDOW} tokens"
+        ):
             engine.submit(request("long", [1] * CONTEXT_WINDOW))
         runner.before_step = gate
         engine.submit(request("runs", PROMPT))
@@ -167,7 +189,11 @@ def test_stop_with_requests_running_ends_them() -> None:
 def test_a_dead_thread_is_noticed_answered_and_restarted_with_its_pins() -> None:
     policy = PinSpec("policy", (Message(role="system", content=" ".join(f"t{n}" for n in PROMPT)),))
     gate = Gate()
-    with running_engine(EngineConfig(check_integrity=True, restart_delay_s=0.3)) as (engine, runner, listener):
+    with running_engine(EngineConfig(check_integrity=True, restart_delay_s=0.3)) as (
+        engine,
+        runner,
+        listener,
+    ):
         engine.pin(policy)
         wait_until(lambda: [pin.state for pin in engine.snapshot.pins] == [PinState.READY])
 
@@ -216,13 +242,20 @@ def test_a_hung_thread_turns_unhealthy_until_it_moves() -> None:
         wait_until(lambda: engine.snapshot.num_running == 0)
     assert all(isinstance(end, Failed) for end in ends)
     assert isinstance(after, Finished)
-    assert [len([e for e in listener.events[name] if isinstance(e, Finished | Failed)]) for name in ("stuck", "behind")] == [1, 1]
+    assert [
+        len([e for e in listener.events[name] if isinstance(e, Finished | Failed)])
+        for name in ("stuck", "behind")
+    ] == [1, 1]
 
 
 def test_pins_survive_any_pressure_and_show_their_price() -> None:
     budget = 4000 * BYTES_PER_TOKEN
     policy = PinSpec("policy", (Message(role="system", content=" ".join(f"t{n}" for n in PROMPT)),))
-    with running_engine(EngineConfig(kv_budget_bytes=budget, check_integrity=True)) as (engine, _, listener):
+    with running_engine(EngineConfig(kv_budget_bytes=budget, check_integrity=True)) as (
+        engine,
+        _,
+        listener,
+    ):
         engine.pin(policy)
         wait_until(lambda: [pin.state for pin in engine.snapshot.pins] == [PinState.READY])
         (pin,) = engine.snapshot.pins
@@ -246,7 +279,11 @@ def test_pins_survive_any_pressure_and_show_their_price() -> None:
 
 def test_a_pin_that_does_not_fit_is_refused_with_figures() -> None:
     content = " ".join(f"t{n}" for n in PROMPT)
-    with running_engine(EngineConfig(kv_budget_bytes=1000 * BYTES_PER_TOKEN)) as (engine, _, _listener):
+    with running_engine(EngineConfig(kv_budget_bytes=1000 * BYTES_PER_TOKEN)) as (
+        engine,
+        _,
+        _listener,
+    ):
         engine.pin(PinSpec("fits", (Message(role="system", content=content),)))
         engine.pin(PinSpec("nested", (Message(role="system", content=content + " t9" * 100),)))
         with pytest.raises(PinRefused, match="of the 5000 bytes"):
@@ -261,21 +298,25 @@ def test_another_model_gets_the_pins_too() -> None:
         engine.switch_model(engine._path.with_name("other"), "other")
         assert engine.wait_until_ready(20).ok
         wait_until(lambda: [pin.state for pin in engine.snapshot.pins] == [PinState.READY])
-        assert engine.model is not None and engine.model.id == "other"
+        assert engine.model is not None
+        assert engine.model.id == "other"
         engine.submit(request("there", PROMPT, 2))
         assert isinstance(listener.wait("there"), Finished)
 
 
 def test_a_request_that_can_never_fit_beside_the_pins_fails() -> None:
     content = "t8 " * 480
-    with running_engine(EngineConfig(kv_budget_bytes=1500 * BYTES_PER_TOKEN, check_integrity=True)) as (engine, _, listener):
+    with running_engine(
+        EngineConfig(kv_budget_bytes=1500 * BYTES_PER_TOKEN, check_integrity=True)
+    ) as (engine, _, listener):
         engine.pin(PinSpec("large", (Message(role="system", content=content),)))
         wait_until(lambda: [pin.state for pin in engine.snapshot.pins] == [PinState.READY])
         engine.submit(request("large", [5] * 1000, 10))
         large = listener.wait("large")
         engine.submit(request("small", [5] * 100, 10))
         small = listener.wait("small")
-    assert isinstance(large, Failed) and isinstance(large.error, PromptTooLong)
+    assert isinstance(large, Failed)
+    assert isinstance(large.error, PromptTooLong)
     assert isinstance(small, Finished)
 
 
@@ -286,5 +327,9 @@ def test_records_tell_sizes_and_times() -> None:
         wait_until(lambda: engine.snapshot.num_running == 0)
         (record,) = engine.drain_records()
         assert engine.drain_records() == []
-    assert (record.id, record.usage.prompt_tokens, record.usage.completion_tokens) == ("one", 300, 3)
+    assert (record.id, record.usage.prompt_tokens, record.usage.completion_tokens) == (
+        "one",
+        300,
+        3,
+    )
     assert record.model == "fake"

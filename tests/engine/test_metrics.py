@@ -44,10 +44,12 @@ SNAPSHOT = Snapshot(
 )
 
 
+USAGE = Usage(prompt_tokens=100, cached_tokens=64, completion_tokens=11)
+TIMINGS = Timings(queue_s=0.25, prefill_s=0.5, decode_s=2.0, ttft_s=0.75, total_s=2.75)
+
+
 def record(
-    reason: FinishReason = FinishReason.STOP,
-    usage: Usage = Usage(prompt_tokens=100, cached_tokens=64, completion_tokens=11),
-    timings: Timings = Timings(0.25, 0.5, 2.0, 0.75, 2.75),
+    reason: FinishReason = FinishReason.STOP, usage: Usage = USAGE, timings: Timings = TIMINGS
 ) -> RequestRecord:
     return RequestRecord("r1", "", "m", Priority.INTERACTIVE, reason, usage, timings, 1e9)
 

@@ -16,6 +16,7 @@ IDENTITY = ModelIdentity(weights="weights", tokenizer="tokenizer")
 def make_cache(
     page_tokens: int = 16,
     match_unit: int = 1,
+    *,
     step: int = 1,
     identity: ModelIdentity = IDENTITY,
     enabled: bool = True,
@@ -40,8 +41,11 @@ def compute(cache: PrefixCache, row: Row, num_tokens: int | None = None) -> None
     cache.publish(row)
 
 
-def run(cache: PrefixCache, tokens: Sequence[int], answer: Sequence[int] = (), salt: str = "") -> int:
-    """A whole request: find, compute, append the answer (its last token is never computed), end. Returns the hit."""
+def run(
+    cache: PrefixCache, tokens: Sequence[int], answer: Sequence[int] = (), salt: str = ""
+) -> int:
+    """A whole request: find, compute, append the answer (its last token is never computed), end.
+    Returns the hit."""
     row = cache.open_row(tokens, limit=len(tokens) - 1, salt=salt)
     compute(cache, row)
     for token in answer[:-1]:

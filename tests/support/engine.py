@@ -17,11 +17,27 @@ from engine.loop import LoopParts
 from engine.metrics import EngineMetrics
 from engine.model.info import AttentionMode, ModelInfo
 from engine.prompt.codec import TextCodec
-from engine.request import Event, Failed, Finished, Priority, Prompt, Request, SamplingParams, Started, Text
+from engine.request import (
+    Event,
+    Failed,
+    Finished,
+    Priority,
+    Prompt,
+    Request,
+    SamplingParams,
+    Started,
+    Text,
+)
 from engine.schedule.admission import Admission
 from engine.schedule.scheduler import Scheduler
 from tests.support.cache import make_cache
-from tests.support.fake_runner import BYTES_PER_TOKEN, STEP_TOKENS, VOCABULARY, FakeRunner, FakeStorage
+from tests.support.fake_runner import (
+    BYTES_PER_TOKEN,
+    STEP_TOKENS,
+    VOCABULARY,
+    FakeRunner,
+    FakeStorage,
+)
 
 TEMPLATE = (
     "{% for message in messages %}t1 {{ message['content'] }} t2 {% endfor %}"
@@ -31,17 +47,23 @@ CONTEXT_WINDOW = 4096
 EOS = 0
 
 
-def word_codec() -> TextCodec:
-    """Token n is the word "tn"; a few other words are known too, so that they differ from each other."""
+def word_tokenizer() -> Tokenizer:
+    """Token n is the word "tn"; a few other words are known too, so that they differ from each
+    other."""
     words = [f"t{n}" for n in range(VOCABULARY)] + ["a", "0", ".", "가"]
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="t0"))
+    tokenizer = Tokenizer(
+        models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="t0")
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.decoder = decoders.Fuse()
-    return TextCodec(tokenizer)
+    return tokenizer
 
 
 def fake_assembly(
-    runner: FakeRunner, config: EngineConfig, model_id: str = "fake", eos_ids: frozenset[int] = frozenset({EOS})
+    runner: FakeRunner,
+    config: EngineConfig,
+    model_id: str = "fake",
+    eos_ids: frozenset[int] = frozenset({EOS}),
 ) -> Assembly:
     cache = make_cache(
         config.page_tokens, config.match_unit, new_storage=lambda: FakeStorage(STEP_TOKENS)
@@ -69,7 +91,9 @@ def fake_assembly(
         created=0,
         attention=AttentionMode.SHARED,
     )
-    parts = LoopParts(runner, cache, admission, scheduler, word_codec(), eos_ids, model_id)
+    parts = LoopParts(
+        runner, cache, admission, scheduler, TextCodec(word_tokenizer()), eos_ids, model_id
+    )
     return Assembly(info, parts, TEMPLATE, {}, close=lambda: None)
 
 
@@ -84,7 +108,13 @@ def request(
 ) -> Request:
     greedy = SamplingParams(temperature=0.0)
     return Request(
-        request_id, Prompt(tuple(tokens)), max_tokens, sampling=greedy, stop=stop, salt=salt, priority=priority
+        request_id,
+        Prompt(tuple(tokens)),
+        max_tokens,
+        sampling=greedy,
+        stop=stop,
+        salt=salt,
+        priority=priority,
     )
 
 
@@ -105,7 +135,9 @@ class Listener:
 
     def wait(self, request_id: str, timeout_s: float = 20.0) -> Finished | Failed:
         """The last event of a request."""
-        return self._wait_for(request_id, lambda event: isinstance(event, Finished | Failed), timeout_s)  # type: ignore[return-value]
+        return self._wait_for(
+            request_id, lambda event: isinstance(event, Finished | Failed), timeout_s
+        )  # type: ignore[return-value]
 
     def wait_started(self, request_id: str, timeout_s: float = 20.0) -> Started:
         return self._wait_for(request_id, lambda event: isinstance(event, Started), timeout_s)  # type: ignore[return-value]
@@ -117,12 +149,16 @@ class Listener:
         """Tokens of the answer, read back from its text."""
         return [int(word) for word in self.text(request_id).split("t") if word]
 
-    def _wait_for(self, request_id: str, wanted: Callable[[Event], bool], timeout_s: float) -> Event:
+    def _wait_for(
+        self, request_id: str, wanted: Callable[[Event], bool], timeout_s: float
+    ) -> Event:
         def found() -> Event | None:
             return next((event for event in self.events[request_id] if wanted(event)), None)
 
         with self._changed:
-            assert self._changed.wait_for(lambda: found() is not None, timeout_s), f"{request_id}: nothing in time"
+            assert self._changed.wait_for(lambda: found() is not None, timeout_s), (
+                f"{request_id}: nothing in time"
+            )
             event = found()
             assert event is not None
             return event

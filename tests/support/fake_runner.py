@@ -1,7 +1,8 @@
-"""A runner whose KV is a function of the token prefix: page contents can be checked, and nothing takes time.
+"""A runner whose KV is a function of the token prefix: page contents can be checked, and nothing
+takes time.
 
-The next token after some tokens is a function of all of them, so a wrong page, a wrong chain or a wrong order
-changes the answer.
+The next token after some tokens is a function of all of them, so a wrong page, a wrong chain or a
+wrong order changes the answer.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def expected_answer(prompt: Sequence[int], num_tokens: int) -> list[int]:
 
 @dataclass(slots=True, eq=False)
 class FakeStorage:
-    """`kv[i]` is the state after the token at position base + i. Allocated in steps, like the real one."""
+    """`kv[i]` is the state after the token at position base + i. Allocated in steps, like the real
+    one."""
 
     step: int = STEP_TOKENS
     kv: list[int] = field(default_factory=list)
@@ -70,7 +72,8 @@ class FakeStorage:
         self.sealed = True
 
     def truncate(self, num_tokens: int) -> None:
-        assert self.sealed and 0 < num_tokens <= len(self.kv)
+        assert self.sealed
+        assert 0 < num_tokens <= len(self.kv)
         del self.kv[num_tokens:]
         self.capacity = num_tokens
 
@@ -101,7 +104,8 @@ def check_states(views: Sequence[View], tokens: Sequence[int]) -> None:
 
 
 class FakeRunner:
-    """Satisfies `engine.loop.StepRunner`. `before_step` runs before every forward and may raise or block."""
+    """Satisfies `engine.loop.StepRunner`. `before_step` runs before every forward and may raise or
+    block."""
 
     def __init__(self, step: int = STEP_TOKENS) -> None:
         self.before_step: Callable[[], None] = lambda: None

@@ -21,6 +21,34 @@ TOKENS = (*CONTROL, *USER_DEFINED, *ALPHABET, *(merge.replace(" ", "") for merge
 CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
+def tensor_shapes() -> Mapping[str, tuple[int, ...]]:
+    shapes: dict[str, tuple[int, ...]] = {
+        "token_embd.weight": (len(TOKENS), HIDDEN),
+        "output_norm.weight": (HIDDEN,),
+    }
+    for layer in range(LAYERS):
+        shapes |= {
+            f"blk.{layer}.attn_norm.weight": (HIDDEN,),
+            f"blk.{layer}.attn_q.weight": (HIDDEN, HIDDEN),
+            f"blk.{layer}.attn_k.weight": (KV_HEADS * HEAD_DIM, HIDDEN),
+            f"blk.{layer}.attn_v.weight": (KV_HEADS * HEAD_DIM, HIDDEN),
+            f"blk.{layer}.attn_output.weight": (HIDDEN, HIDDEN),
+            f"blk.{layer}.ffn_norm.weight": (HIDDEN,),
+            f"blk.{layer}.ffn_gate.weight": (INNER, HIDDEN),
+            f"blk.{layer}.ffn_up.weight": (INNER, HIDDEN),
+            f"blk.{layer}.ffn_down.weight": (HIDDEN, INNER),
+        }
+    return shapes
+
+
+def random_weights(seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {
+        name: rng.normal(scale=0.3, size=shape).astype(np.float32)
+        for name, shape in tensor_shapes().items()
+    }
+
+
 @dataclass
 class TinyGguf:
     """What goes into the file; a test changes what it is about before `write`.
@@ -31,7 +59,7 @@ class TinyGguf:
 
     keys: dict[str, Any] = field(default_factory=dict)
     types: dict[str, GGMLQuantizationType] = field(default_factory=dict)
-    weights: dict[str, np.ndarray] = field(default_factory=lambda: random_weights())
+    weights: dict[str, np.ndarray] = field(default_factory=random_weights)
 
     def write(self, path: Path) -> Path:
         writer = GGUFWriter(path, arch=self.keys.get("general.architecture") or "llama")
@@ -72,34 +100,6 @@ def default_keys() -> dict[str, Any]:
         "tokenizer.ggml.padding_token_id": 2,
         "tokenizer.ggml.add_bos_token": False,
         "tokenizer.chat_template": CHAT_TEMPLATE,
-    }
-
-
-def tensor_shapes() -> Mapping[str, tuple[int, ...]]:
-    shapes: dict[str, tuple[int, ...]] = {
-        "token_embd.weight": (len(TOKENS), HIDDEN),
-        "output_norm.weight": (HIDDEN,),
-    }
-    for layer in range(LAYERS):
-        shapes |= {
-            f"blk.{layer}.attn_norm.weight": (HIDDEN,),
-            f"blk.{layer}.attn_q.weight": (HIDDEN, HIDDEN),
-            f"blk.{layer}.attn_k.weight": (KV_HEADS * HEAD_DIM, HIDDEN),
-            f"blk.{layer}.attn_v.weight": (KV_HEADS * HEAD_DIM, HIDDEN),
-            f"blk.{layer}.attn_output.weight": (HIDDEN, HIDDEN),
-            f"blk.{layer}.ffn_norm.weight": (HIDDEN,),
-            f"blk.{layer}.ffn_gate.weight": (INNER, HIDDEN),
-            f"blk.{layer}.ffn_up.weight": (INNER, HIDDEN),
-            f"blk.{layer}.ffn_down.weight": (HIDDEN, INNER),
-        }
-    return shapes
-
-
-def random_weights(seed: int = 0) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return {
-        name: rng.normal(scale=0.3, size=shape).astype(np.float32)
-        for name, shape in tensor_shapes().items()
     }
 
 

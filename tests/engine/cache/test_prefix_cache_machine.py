@@ -1,4 +1,5 @@
-"""Random histories of the prefix cache: contents are always right, nothing in use is ever lost, the books balance."""
+"""Random histories of the prefix cache: contents are always right, nothing in use is ever lost, the
+books balance."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ TOKENS = st.lists(st.integers(1, 2), min_size=1, max_size=40)
 
 
 def common(a: list[int], b: list[int]) -> int:
-    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return next(
+        (n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
 
 
 class PrefixCacheMachine(RuleBasedStateMachine):
@@ -26,7 +29,7 @@ class PrefixCacheMachine(RuleBasedStateMachine):
 
     @initialize(unit=st.sampled_from([1, 2, PAGE]), step=st.sampled_from([1, 8]))
     def begin(self, unit: int, step: int) -> None:
-        self.cache = make_cache(PAGE, unit, step)
+        self.cache = make_cache(PAGE, unit, step=step)
         self.unit = unit
         self.live: dict[Row, str] = {}
         self.held: dict[Hold, tuple[list[int], int, str]] = {}
@@ -120,10 +123,13 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         self.known.append((list(row.tokens)[:num_tokens], self.live.get(row, "")))
 
     def expected_hit(self, tokens: list[int], salt: str) -> int:
-        """Longest common prefix with anything published, cut to the unit; a partly filled page only by its unit."""
+        """Longest common prefix with anything published, cut to the unit; a partly filled page only
+        by its unit."""
         best = max((common(tokens, known) for known, of in self.known if of == salt), default=0)
         return best // self.unit * self.unit
 
 
-PrefixCacheMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+PrefixCacheMachine.TestCase.settings = settings(
+    max_examples=150, stateful_step_count=40, deadline=None
+)
 TestPrefixCache = PrefixCacheMachine.TestCase

@@ -1,0 +1,118 @@
+"""A small HTTP client with a stopwatch: what a chat client waits for."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.bench.errors import BenchError, EmptyAnswer
+
+Messages = Sequence[Mapping[str, str]]
+
+# Longer than any silence: the server breaks each with a comment every 5 seconds.
+_SILENCE_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one request cost. `ttft_s` runs from just before sending to the first text."""
+
+    ttft_s: float
+    prompt_tokens: int
+    cached_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """What `/health` says; `ok` with status 200."""
+
+    ok: bool
+    state: str
+    reason: str
+
+
+class Client:
+    """Talks to one Ondol. Every request has a connection of its own, made before the clock runs."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host = host
+        self._port = port
+
+    def health(self) -> HealthReport:
+        """Raises OSError while nobody listens."""
+        connection = self._connect()
+        try:
+            connection.request("GET", "/health")
+            response = connection.getresponse()
+            body = json.loads(response.read())
+            ok = response.status == http.client.OK
+            return HealthReport(ok, str(body.get("state")), str(body.get("reason")))
+        finally:
+            connection.close()
+
+    def ask(self, messages: Messages, *, max_tokens: int, salt: str) -> Answer:
+        """Stream a greedy answer to its end. Raises BenchError, EmptyAnswer."""
+        body = json.dumps(
+            {
+                "messages": list(messages),
+                "max_tokens": max_tokens,
+                "temperature": 0,
+                "cache_salt": salt,
+                "stream": True,
+                "stream_options": {"include_usage": True},
+            }
+        )
+        try:
+            connection = self._connect()
+            try:
+                started = time.perf_counter()
+                connection.request(
+                    "POST", "/v1/chat/completions", body, {"Content-Type": "application/json"}
+                )
+                return _read_answer(connection.getresponse(), started)
+            finally:
+                connection.close()
+        except (OSError, http.client.HTTPException) as error:
+            raise BenchError(f"The connection to `ondol serve` broke: {error!r}") from error
+
+    def _connect(self) -> http.client.HTTPConnection:
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=_SILENCE_LIMIT_S)
+        connection.connect()
+        return connection
+
+
+def _read_answer(response: http.client.HTTPResponse, started: float) -> Answer:
+    if response.status != http.client.OK:
+        raise BenchError(f"`ondol serve` refused a request: {_message(response.read())}")
+    ttft_s: float | None = None
+    usage: Mapping[str, Any] | None = None
+    for line in response:
+        if not line.startswith(b"data: {"):  # a comment, an empty line, [DONE]
+            continue
+        data = line.removeprefix(b"data: ")
+        event = json.loads(data)
+        if "error" in event:
+            raise BenchError(f"`ondol serve` ended an answer with an error: {_message(data)}")
+        if ttft_s is None and any(choice["delta"].get("content") for choice in event["choices"]):
+            ttft_s = time.perf_counter() - started
+        usage = event.get("usage") or usage
+    if usage is None:
+        raise BenchError("`ondol serve` ended an answer without its usage.")
+    if ttft_s is None:
+        raise EmptyAnswer("The model answered without a word.")
+    return Answer(
+        ttft_s=ttft_s,
+        prompt_tokens=int(usage["prompt_tokens"]),
+        cached_tokens=int(usage["prompt_tokens_details"]["cached_tokens"]),
+    )
+
+
+def _message(body: bytes) -> str:
+    try:
+        return str(json.loads(body)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return body[:200].decode(errors="replace")

@@ -1,0 +1,67 @@
+"""A real `ondol serve` of the bench's own: a free port, a data folder that nobody else has."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from app.bench.child import child, log_tail, python_command
+from app.bench.client import Client
+from app.bench.errors import BenchError
+from app.instance import find_holder
+from engine.snapshot import EngineState
+
+START_LIMIT_S = 600.0
+
+_POLL_S = 0.1
+
+
+class ServerProcess:
+    """A started server; `wait_until_ready` gives the client to ask it with."""
+
+    def __init__(self, process: subprocess.Popen[str], data_dir: Path, log: Path) -> None:
+        self._process = process
+        self._data_dir = data_dir
+        self._log = log
+
+    def wait_until_ready(self, limit_s: float = START_LIMIT_S) -> Client:
+        """Wait until `/health` is 200. Raises BenchError when it cannot become that."""
+        deadline = time.monotonic() + limit_s
+        while time.monotonic() < deadline:
+            if (code := self._process.poll()) is not None:
+                raise BenchError(
+                    f"`ondol serve` ended with code {code} before it served: {log_tail(self._log)}"
+                )
+            if client := self._healthy():
+                return client
+            time.sleep(_POLL_S)
+        raise BenchError(f"`ondol serve` did not become ready within {limit_s:.0f} s.")
+
+    def _healthy(self) -> Client | None:
+        # The note in its data folder says where it listens, as soon as it does.
+        if (holder := find_holder(self._data_dir)) is None:
+            return None
+        client = Client(holder.host, holder.port)
+        try:
+            health = client.health()
+        except OSError:
+            return None
+        if health.state == EngineState.FAILED.value:
+            raise BenchError(f"`ondol serve` cannot use the model: {health.reason}")
+        return client if health.ok else None
+
+
+@contextlib.contextmanager
+def server_process(
+    model: Path, folder: Path, variables: Mapping[str, str]
+) -> Iterator[ServerProcess]:
+    """Starts the server and ends it with the block. All its files lie in `folder`."""
+    data_dir, log = folder / "data", folder / "serve.log"
+    command = python_command(
+        "app", "serve", "--port", "0", "--data-dir", str(data_dir), "--model", str(model)
+    )
+    with child(command, log, variables) as process:
+        yield ServerProcess(process, data_dir, log)
