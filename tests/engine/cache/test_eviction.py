@@ -7,13 +7,11 @@ memory is given back: first what nobody can find, then the least recently used, 
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from engine.cache.page import Page
 from engine.cache.prefix_cache import PrefixCache
-from tests.support.cache import compute, make_cache, run
+from tests.support.cache import IDENTITY, compute, make_cache, run
 from tests.support.fake_runner import BYTES_PER_TOKEN, FakeStorage, check_states
 
 PROMPT = list(range(1, 65))  # four pages
@@ -72,11 +70,8 @@ def test_allocated_but_empty_memory_of_a_sealed_part_goes_before_its_tokens_B4()
     cache = make_cache(step=256)
     run(cache, PROMPT)
     assert cache.used_bytes == 256 * BYTES_PER_TOKEN
-    younger = [*PROMPT[:10], 900]
-    run(cache, younger)
-    assert cache.used_bytes == 512 * BYTES_PER_TOKEN
-    assert reclaim(cache, 255 + 192) == (255 + 192, 0)
-    assert (hit(cache, PROMPT), hit(cache, younger), cache.used_bytes) == (64, 11, 650)
+    assert reclaim(cache, 192) == (192, 0)
+    assert (hit(cache, PROMPT), cache.used_bytes) == (64, 64 * BYTES_PER_TOKEN)
 
 
 def test_no_more_than_asked_is_given_from_pages_that_are_worth_more_than_others() -> None:
@@ -97,24 +92,29 @@ def test_a_large_part_is_cut_a_quarter_at_a_time_because_a_cut_copies_the_rest()
 
 
 def test_a_branch_goes_before_what_it_stands_on() -> None:
-    """The trunk is the oldest, but three branches stand on it."""
+    """The trunk is older than its branches, and is left to the last: nothing unfindable outlives it."""
     cache = make_cache()
     run(cache, PROMPT)
     branches = [[*PROMPT[:50], 900 + n, *range(700, 720)] for n in range(3)]
     for branch in branches:
         run(cache, branch)
-    given, left = [], []
+    left = []
     while cache.num_pages:
-        given.append(reclaim(cache, 1)[0])
-        left.append((hit(cache, PROMPT), *[hit(cache, branch) > 50 for branch in branches]))
-    trunk = [tokens for tokens, *_ in left]
-    assert trunk[0] == 50, "only the trunk's own end is nobody's ground"
-    assert all(before >= after for before, after in pairwise(trunk))
-    assert [n for n, alive in enumerate(left) if any(alive[1:])] == list(range(len(left)))[
-        : sum(any(alive[1:]) for alive in left)
+        reclaim(cache, 1)
+        left.append([hit(cache, tokens) for tokens in (PROMPT, *branches)])
+    assert left == [
+        [64, 64, 71, 71],
+        [64, 50, 71, 71],
+        [64, 50, 64, 71],
+        [64, 50, 50, 71],
+        [50, 50, 50, 71],  # the trunk's own end was last used by the third branch
+        [50, 50, 50, 64],
+        [50, 50, 50, 50],
+        [32, 32, 32, 32],
+        [16, 16, 16, 16],
+        [0, 0, 0, 0],
     ]
-    assert all(tokens >= 50 for tokens, *alive in left if any(alive)), "never an orphan"
-    assert sum(given) == 64 + 3 * 21
+    assert cache.parts == set()
 
 
 def test_what_is_held_stays_to_the_token() -> None:
@@ -171,8 +171,8 @@ class FavourEven:
 
 def test_another_policy_may_rank_otherwise() -> None:
     cache = PrefixCache(
-        make_cache()._identity,
-        FakeStorage,
+        IDENTITY,
+        lambda: FakeStorage(1),
         bytes_per_token=BYTES_PER_TOKEN,
         page_tokens=4,
         policy=FavourEven(),
@@ -180,10 +180,7 @@ def test_another_policy_may_rank_otherwise() -> None:
     even, odd = [2, 4, 6, 8], [1, 3, 5, 7]
     run(cache, even)
     run(cache, odd)
-    cache.reclaim(1)
-    cache.reclaim(252 * 2 * BYTES_PER_TOKEN)
-    assert (hit(cache, even), hit(cache, odd)) == (4, 4)
-    cache.reclaim(1)
+    assert reclaim(cache, 1) == (4, 1)
     assert (hit(cache, even), hit(cache, odd)) == (4, 0)
 
 
@@ -201,7 +198,7 @@ def test_a_cut_keeps_all_of_a_page_that_stays() -> None:
     cache.close_row(child)
     cache.close_row(quiet)
     reclaim(cache, 2)
-    assert hit(cache, trunk) >= 12
+    assert 12 <= hit(cache, trunk) <= 13
 
 
 @pytest.mark.parametrize("step", [1, 8])

@@ -92,7 +92,7 @@ def test_among_siblings_the_one_that_agrees_longest_is_taken() -> None:
         run(cache, [1, 2, 3, 4, 5, *tail])
     assert hit(cache, [1, 2, 3, 4, 5, 5, 6, 9]) == 6
     assert hit(cache, [1, 2, 3, 4, 5, 5, 5, 9]) == 7
-    assert hit(cache, [1, 2, 3, 4, 5, 7, 7, 9]) == 7
+    assert hit(cache, [1, 2, 3, 4, 5, 5, 7, 9]) == 7
     assert hit(cache, [1, 2, 3, 4, 9]) == 4
 
 
