@@ -6,11 +6,13 @@ what slows the machine down for a while slows both sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.bench.stats import Estimate, estimate, median
+
+LIMIT_FACTOR = 1.25  # what a warm request may cost of the limit, before its fixed allowance
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +44,15 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class WarmSummary:
-    """Medians over all rounds and repeats of one kind of warm request."""
+    """All warm requests of one kind and size. `over_cold` has one ratio a round."""
 
-    prompt_tokens: float
-    cached_tokens: float
-    computed_tokens: float
+    cached_tokens: int
+    computed_tokens: int
     ttft_s: float
     limit_s: float
     over_limit: Estimate
+    beyond_limit_s: Estimate
     over_cold: Estimate
-    beyond_limit_s: float
 
     @property
     def saving(self) -> float:
@@ -90,12 +91,12 @@ class SizeResult:
     @property
     def same(self) -> WarmSummary:
         """The identical prompt again."""
-        return _summary((warm, one.cold_s) for one in self.rounds for warm in one.same)
+        return _summary([(one.same, one.cold_s) for one in self.rounds])
 
     @property
     def another(self) -> WarmSummary:
         """The same document, another question."""
-        return _summary((warm, one.cold_s) for one in self.rounds for warm in one.another)
+        return _summary([(one.another, one.cold_s) for one in self.rounds])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +125,17 @@ class Results:
     sizes: tuple[SizeResult, ...]
 
 
-def _summary(warm_and_cold: Iterable[tuple[Warm, float]]) -> WarmSummary:
-    pairs = list(warm_and_cold)
-    warms = [warm for warm, _ in pairs]
+def _summary(rounds: Sequence[tuple[tuple[Warm, ...], float]]) -> WarmSummary:
+    """Of each round its warm requests and its cold time."""
+    warms = [warm for of_round, _ in rounds for warm in of_round]
     return WarmSummary(
-        prompt_tokens=median([warm.prompt_tokens for warm in warms]),
-        cached_tokens=median([warm.cached_tokens for warm in warms]),
-        computed_tokens=median([warm.computed_tokens for warm in warms]),
+        cached_tokens=round(median([warm.cached_tokens for warm in warms])),
+        computed_tokens=round(median([warm.computed_tokens for warm in warms])),
         ttft_s=median([warm.ttft_s for warm in warms]),
         limit_s=median([warm.limit_s for warm in warms]),
         over_limit=estimate([warm.ttft_s / warm.limit_s for warm in warms]),
-        over_cold=estimate([warm.ttft_s / cold_s for warm, cold_s in pairs]),
-        beyond_limit_s=0.0,
+        beyond_limit_s=estimate([warm.ttft_s - LIMIT_FACTOR * warm.limit_s for warm in warms]),
+        over_cold=estimate(
+            [median([warm.ttft_s for warm in of_round]) / cold_s for of_round, cold_s in rounds]
+        ),
     )

@@ -5,8 +5,9 @@ They look like text, so that answers are ordinary ones, and mean nothing.
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.bench.client import Messages
@@ -19,7 +20,26 @@ _SENTENCE_WORDS = (6, 12)
 _MAX_FITTING_STEPS = 12
 
 # Words that most tokenizers have as one token each.
-_WORDS = ["air", "animal", "answer", "apple", "arm", "art", "autumn", "baby", "bag", "ball", "bank", "bath", "bean", "bear", "bed", "bell", "bird", "blue", "boat", "body", "bone", "book", "box", "boy", "branch", "bread", "bridge", "brother", "butter", "cake", "camera", "car", "card", "cat", "chair", "chicken", "child", "church", "city", "clock", "cloth", "cloud", "coat", "coffee", "cold", "color", "corn", "country", "cow", "crowd", "cup", "dance", "day", "desk", "dinner", "doctor", "dog", "door", "dress", "drink", "driver", "earth", "east", "egg", "engine", "evening", "eye", "face", "family", "farm", "father", "field", "finger", "fire", "fish", "floor", "flower", "food", "foot", "forest", "friend", "fruit", "game", "garden", "girl", "glass", "gold", "grass", "green", "group", "hair", "hall", "hand", "harbor", "hat", "heart", "heat", "hill", "history", "home", "horse", "hospital", "hotel", "hour", "house", "ice", "island", "job", "juice", "key", "king", "kitchen", "knife", "lady", "lake", "lamp", "language", "leaf", "letter", "library", "light", "line", "lion", "list", "lunch", "machine", "magic", "mail", "map", "market", "meal", "meat", "milk", "minute", "mirror", "money", "month", "moon", "morning", "mother", "mountain", "mouse", "mouth", "movie", "museum", "music", "name", "neck", "news", "night", "north", "nose", "note", "number", "ocean", "office", "oil", "orange", "order", "page", "paint", "pair", "paper", "parent", "park", "party", "path", "pen", "people", "person", "phone", "picture", "plane", "plant", "plate", "pocket", "police", "pool", "price", "prince", "queen", "question", "rain", "red", "rice", "ring", "river", "road", "rock", "roof", "room", "root", "salt", "sand", "school", "science", "sea", "season", "seed", "shape", "sheep", "ship", "shirt", "shoe", "shop", "silver", "sister", "sky", "snow", "soap", "soil", "song", "sound", "soup", "south", "spoon", "spring", "square", "star", "station", "stone", "store", "storm", "story", "street", "student", "sugar", "summer", "sun", "table", "tail", "tea", "teacher", "team", "test", "ticket", "time", "town", "toy", "train", "travel", "tree", "truck", "uncle", "valley", "village", "voice", "wall", "water", "weather", "week", "west", "wheel", "wind", "window", "wine", "winter", "woman", "wood", "word", "work", "world", "writer", "yard", "year", "yellow"]
+_WORD_LIST = """
+    air animal answer apple arm art autumn baby bag ball bank bath bean bear bed bell bird blue
+    boat body bone book box boy branch bread bridge brother butter cake camera car card cat
+    chair chicken child church city clock cloth cloud coat coffee cold color corn country cow
+    crowd cup dance day desk dinner doctor dog door dress drink driver earth east egg engine
+    evening eye face family farm father field finger fire fish floor flower food foot forest
+    friend fruit game garden girl glass gold grass green group hair hall hand harbor hat heart
+    heat hill history home horse hospital hotel hour house ice island job juice key king kitchen
+    knife lady lake lamp language leaf letter library light line lion list lunch machine magic
+    mail map market meal meat milk minute mirror money month moon morning mother mountain mouse
+    mouth movie museum music name neck news night north nose note number ocean office oil orange
+    order page paint pair paper parent park party path pen people person phone picture plane
+    plant plate pocket police pool price prince queen question rain red rice ring river road
+    rock roof room root salt sand school science sea season seed shape sheep ship shirt shoe
+    shop silver sister sky snow soap soil song sound soup south spoon spring square star station
+    stone store storm story street student sugar summer sun table tail tea teacher team test
+    ticket time town toy train travel tree truck uncle valley village voice wall water weather
+    week west wheel wind window wine winter woman wood word work world writer yard year yellow
+"""
+_WORDS = tuple(_WORD_LIST.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +128,5 @@ class Workload:
     def _head_length(self) -> int:
         """Tokens that the template puts before the first turn's text."""
         prompts = [self._encode(Chat(text, "").messages) for text in ("a", "0", ".")]
-        return sum(1 for _ in itertools.takewhile(lambda same: len(set(same)) == 1, zip(*prompts)))
+        columns = zip(*prompts, strict=False)
+        return sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, columns))

@@ -191,6 +191,6 @@ def _digest_of(path: Path, names: tuple[str, ...]) -> str:
     return hasher.hexdigest()
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     text = str(error).strip().splitlines()
     return text[0] if text else type(error).__name__

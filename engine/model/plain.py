@@ -34,7 +34,7 @@ class PlainModel:
             started = time.perf_counter()
             # With no token to yield it ends once the first is sampled, and builds no second step.
             for _ in generate_step(
-                mx.array(tokens),
+                mx.array(list(tokens)),
                 self._model,
                 max_tokens=0,
                 prompt_cache=self._cache,
@@ -77,7 +77,7 @@ class PlainModel:
     def _forward(self, tokens: Sequence[int]) -> None:
         """Append tokens and choose the next one, in as few forward passes as the chunk allows."""
         for start in range(0, len(tokens), self._prefill_chunk):
-            chunk = mx.array(tokens[start : start + self._prefill_chunk])
+            chunk = mx.array(list(tokens[start : start + self._prefill_chunk]))
             logits = self._model(chunk[None], cache=self._cache)[:, -1]
             mx.eval(mx.argmax(logits, axis=-1), [cache.state for cache in self._cache])
         self._tokens += tokens

@@ -115,13 +115,13 @@ def test_eight_streams_of_unlike_length_a_third_cancelled(engine: tuple[Engine, 
     wait_until(lambda: serving.snapshot.num_running == 0)
     assert serving.snapshot.memory.running == 0
     assert serving.snapshot.memory.reserved == 0
-    for name in prompts:
+    for name, prompt in prompts.items():
         end = ends[name]
         assert isinstance(end, Finished)
         if name in doomed:
             assert end.reason in (FinishReason.ABORT, FinishReason.STOP, FinishReason.LENGTH)
             continue
-        alone = Request(f"{name} alone", prompts[name], 16, GREEDY, salt=name)
+        alone = Request(f"{name} alone", prompt, 16, GREEDY, salt=name)
         serving.submit(alone)
         single = listener.wait(alone.id, 120)
         assert isinstance(single, Finished)

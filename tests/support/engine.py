@@ -59,6 +59,10 @@ def word_tokenizer() -> Tokenizer:
     return tokenizer
 
 
+def word_codec() -> TextCodec:
+    return TextCodec(word_tokenizer())
+
+
 def fake_assembly(
     runner: FakeRunner,
     config: EngineConfig,
@@ -92,7 +96,7 @@ def fake_assembly(
         attention=AttentionMode.SHARED,
     )
     parts = LoopParts(
-        runner, cache, admission, scheduler, TextCodec(word_tokenizer()), eos_ids, model_id
+        runner, cache, admission, scheduler, word_codec(), eos_ids, model_id
     )
     return Assembly(info, parts, TEMPLATE, {}, close=lambda: None)
 

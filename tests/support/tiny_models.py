@@ -1,4 +1,4 @@
-"""Tiny random models of mlx-lm's architectures: real forward passes in milliseconds, no download."""
+"""Tiny random models of mlx-lm's architectures: real forward passes in milliseconds."""
 
 from __future__ import annotations
 

@@ -66,12 +66,12 @@ def test_what_nobody_can_find_goes_before_anything_findable_B1_B3() -> None:
     assert (hit(cache, old), hit(cache, young)) == (0, 16)
 
 
-def test_allocated_but_empty_memory_of_a_sealed_part_goes_before_its_tokens_B4() -> None:
-    cache = make_cache(step=256)
+def test_allocated_but_empty_memory_of_a_sealed_part_counts_as_given_B4() -> None:
+    cache = make_cache(match_unit=16, step=256)
     run(cache, PROMPT)
     assert cache.used_bytes == 256 * BYTES_PER_TOKEN
-    assert reclaim(cache, 192) == (192, 0)
-    assert (hit(cache, PROMPT), cache.used_bytes) == (64, 64 * BYTES_PER_TOKEN)
+    assert reclaim(cache, 192) == (192 + 16, 1), "the empty memory and a quarter of the tokens"
+    assert (hit(cache, PROMPT), cache.used_bytes) == (48, 48 * BYTES_PER_TOKEN)
 
 
 def test_no_more_than_asked_is_given_from_pages_that_are_worth_more_than_others() -> None:

@@ -1,4 +1,4 @@
-"""Restored KV equals computed KV, on logits (design D8): rows over parts against fresh runs of mlx-lm."""
+"""Restored KV equals computed KV, on logits (design D8): rows over parts against fresh runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def logits_of(runner: Runner, cache: PrefixCache, row: Row) -> mx.array:
 
 
 def open_and_compute(runner: Runner, cache: PrefixCache, tokens: list[int]) -> tuple[Row, float]:
-    """A row on whatever is known of these tokens, computed; and how far its logits are from a fresh run."""
+    """A computed row on whatever is known of these tokens, and how far it is from a fresh run."""
     row = cache.open_row(tokens, limit=len(tokens) - 1)
     logits = logits_of(runner, cache, row)
     return row, largest(logits - fresh_logits(runner, tokens)[row.num_cached :])

@@ -1,0 +1,236 @@
+"""`ondol bench`: the command line, and a run from the lock to the report."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import platform
+import signal
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from app.bench import lock
+from app.bench.errors import BenchError
+from app.bench.plain import PlainFacts, plain_process
+from app.bench.report import render, write_json
+from app.bench.results import Conditions, Results
+from app.bench.server_process import server_process
+from app.bench.stats import MIN_PAIRS
+from app.bench.verdicts import SOURCE_SAVINGS
+from app.bench.warm import MAX_TOKENS, Scheme, WarmBench
+from app.console import complain, say
+from app.paths import find_paths
+from engine.errors import EngineError
+from engine.model import catalog, device, machine
+from engine.model.blas import THREADS_VARIABLE
+
+OK, FAILED, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
+
+SIZES = (10, 100, 250, 500, 1_000, 2_000)
+
+_ROUNDS, _REPEATS = 3, 5
+_QUICK_ROUNDS, _QUICK_REPEATS = 1, 3
+_PACKAGES = ("ondol", "mlx", "mlx-lm")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `ondol bench warm` was asked for. `model` None is the starter model in `data_dir`."""
+
+    scheme: Scheme
+    threads: int
+    model: Path | None
+    data_dir: Path | None
+    json_file: Path | None
+
+
+def main(argv: Sequence[str]) -> int:
+    """Returns the exit code: 0 when the run was made, whatever it found. Raises SystemExit for
+    --help and options that make no sense."""
+    options = _options(argv)
+    try:
+        with _termination_interrupts(), lock.machine_lock(_say_waiting):
+            run(options)
+    except (BenchError, EngineError) as error:
+        complain(str(error))
+        return FAILED
+    except OSError as error:
+        complain(f"The bench cannot run: {error}")
+        return FAILED
+    except KeyboardInterrupt:
+        complain("The bench was interrupted.")
+        return INTERRUPTED
+    return OK
+
+
+def run(options: Options) -> Results:
+    """Measure and report, with the machine for itself. Raises BenchError, EngineError, OSError."""
+    load = lock.load_average()
+    if lock.is_busy(load, os.cpu_count() or 1):
+        say(f"This machine is busy (load average {load:.2f}): trust ratios more than times.")
+    model = options.model or catalog.starter_model_folder(find_paths(options.data_dir).data)
+    catalog.check_folder(model)
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    variables = {} if device.is_apple_silicon() else {THREADS_VARIABLE: str(options.threads)}
+    say("Starting `ondol serve` and plain mlx-lm, each with the model.")
+    with (
+        tempfile.TemporaryDirectory(prefix="ondol-bench-") as folder,
+        server_process(model, Path(folder), variables) as server,
+        plain_process(model, Path(folder), variables) as plain,
+    ):
+        facts = plain.wait_until_ready()
+        _check_sizes(options.scheme, facts)
+        client = server.wait_until_ready()
+        sizes = WarmBench(client, plain, say).run(options.scheme)
+    conditions = Conditions(
+        started_at=started_at,
+        model=catalog.model_id_of(model),
+        dtype=facts.dtype,
+        device=facts.device,
+        cores=os.cpu_count() or 1,
+        load_before=load,
+        versions=_versions(),
+        threads=options.threads,
+        prefill_chunk=facts.prefill_chunk,
+        max_tokens=MAX_TOKENS,
+        rounds=options.scheme.rounds,
+        repeats=options.scheme.repeats,
+    )
+    results = Results(conditions, sizes)
+    say("")
+    say(render(results))
+    if options.json_file is not None:
+        write_json(results, options.json_file)
+    return results
+
+
+def _check_sizes(scheme: Scheme, facts: PlainFacts) -> None:
+    # A prompt may come out some tokens longer, and the answer needs its own.
+    room = facts.context_window - 64
+    if max(scheme.sizes) > room:
+        raise BenchError(
+            f"Prompts of {max(scheme.sizes)} tokens do not fit this model's context window: "
+            f"the most is {room}."
+        )
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found | {"Python": platform.python_version(), "on": platform.platform()}
+
+
+def _say_waiting() -> None:
+    say("Another bench or test run has this machine: waiting for its end.")
+
+
+@contextlib.contextmanager
+def _termination_interrupts() -> Iterator[None]:
+    """SIGTERM and a closed terminal end the bench as Ctrl-C does: children first."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    names = (signal.SIGTERM, signal.SIGHUP)
+    before = {name: signal.signal(name, interrupt) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def _options(argv: Sequence[str]) -> Options:
+    parser, warm = _parsers()
+    chosen = parser.parse_args(argv)
+    if chosen.pairs is not None:
+        if chosen.sizes is None or len(chosen.sizes) != 1 or chosen.source:
+            warm.error("--pairs judges one size: name it, as in --sizes 500")
+        if chosen.rounds is not None or chosen.quick:
+            warm.error("--pairs sets the rounds itself: leave out --rounds and --quick")
+    if chosen.json is not None and not chosen.json.parent.is_dir():
+        warm.error(f"--json {chosen.json}: there is no folder {chosen.json.parent}")
+    if chosen.json is not None and chosen.json.is_dir():
+        warm.error(f"--json {chosen.json} is a folder")
+    return Options(_scheme(chosen), chosen.threads, chosen.model, chosen.data_dir, chosen.json)
+
+
+def _scheme(chosen: argparse.Namespace) -> Scheme:
+    sizes = chosen.sizes or SIZES
+    if chosen.source:
+        sizes = (*(chosen.sizes or ()), *SOURCE_SAVINGS)
+    sizes = tuple(sorted(set(sizes)))
+    if chosen.pairs is not None:
+        return Scheme(sizes, rounds=chosen.pairs, repeats=1)
+    rounds, repeats = (_QUICK_ROUNDS, _QUICK_REPEATS) if chosen.quick else (_ROUNDS, _REPEATS)
+    return Scheme(sizes, chosen.rounds or rounds, repeats)
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """The parser, and that of `warm` for errors in its name."""
+    parser = argparse.ArgumentParser(prog="ondol bench", description="Measure this machine.")
+    benches = parser.add_subparsers(metavar="BENCH", required=True)
+    warm = benches.add_parser(
+        "warm", help="time to the first token, cold and warm, beside plain mlx-lm"
+    )
+    warm.add_argument(
+        "--quick", action="store_true", help="one round, within three minutes on two cores"
+    )
+    warm.add_argument(
+        "--sizes",
+        type=_sizes,
+        metavar="N,N,…",
+        help=f"prompt sizes in tokens (default {','.join(map(str, SIZES))})",
+    )
+    warm.add_argument(
+        "--source",
+        action="store_true",
+        help=f"the source article's sizes: {','.join(map(str, SOURCE_SAVINGS))}",
+    )
+    warm.add_argument(
+        "--rounds", type=_count, metavar="N", help=f"new prompts a size (default {_ROUNDS})"
+    )
+    warm.add_argument(
+        "--pairs",
+        type=_count,
+        metavar="N",
+        help=f"N interleaved pairs of one size ({MIN_PAIRS} or more judge a close bar)",
+    )
+    warm.add_argument(
+        "--threads",
+        type=_count,
+        default=machine.usable_cores(),
+        metavar="N",
+        help="BLAS threads of each side on a CPU (default: the cores there are)",
+    )
+    warm.add_argument("--json", type=_path, metavar="FILE", help="write every sample here")
+    warm.add_argument(
+        "--model", type=_path, metavar="FOLDER", help="an mlx-lm model folder (default: starter)"
+    )
+    warm.add_argument(
+        "--data-dir", type=_path, metavar="FOLDER", help="where the starter model is kept"
+    )
+    return parser, warm
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(_count(part.strip()) for part in text.split(","))
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return Path(text).expanduser()

@@ -1,0 +1,197 @@
+"""A run as a table for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from app.bench.results import Conditions, Results, SizeResult, WarmSummary
+from app.bench.stats import MIN_PAIRS, Estimate
+from app.bench.verdicts import Verdict, verdicts
+
+SCHEMA = "ondol-bench-warm"
+SCHEMA_VERSION = 1
+
+_GAP = "  "
+_GROUPS = (
+    ("prompt", ("tokens",)),
+    ("cold, ms", ("Ondol", "mlx-lm", "ratio")),
+    ("same prompt again, ms", ("cached", "warm", "of cold", "saving", "limit", "ratio")),
+    ("next question, ms", ("cached", "new", "warm", "of cold", "limit", "ratio")),
+)
+
+
+def render(results: Results) -> str:
+    """The conditions, the table and the verdicts, ready to print."""
+    judged = verdicts(results.sizes)
+    missed = sum(not verdict.met for verdict in judged)
+    return "\n".join(
+        [
+            *_describe(results.conditions),
+            "",
+            *_table(results.sizes),
+            "",
+            *_legend(results),
+            "",
+            "Against the bars",
+            *(_line(verdict) for verdict in judged),
+            "",
+            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+        ]
+    )
+
+
+def to_json(results: Results) -> dict[str, Any]:
+    """Everything measured: conditions, every sample, medians, ratios, verdicts. Times in seconds,
+    units of verdicts as given with each."""
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "conditions": asdict(results.conditions),
+        "sizes": [_size_json(size) for size in results.sizes],
+        "verdicts": [
+            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
+            for verdict in verdicts(results.sizes)
+        ],
+    }
+
+
+def write_json(results: Results, path: Path) -> None:
+    """Write `to_json` whole or not at all. Raises OSError."""
+    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            json.dump(to_json(results), file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _size_json(size: SizeResult) -> dict[str, Any]:
+    return {
+        "target": size.target,
+        "prompt_tokens": size.prompt_tokens,
+        "cold": {
+            "cached_tokens": size.cold_cached_tokens,
+            "ttft_s": size.cold_s,
+            "plain_s": size.plain_s,
+            "over_plain": asdict(size.cold_over_plain),
+        },
+        "same": _warm_json(size.same),
+        "another": _warm_json(size.another),
+        "rounds": [asdict(one) for one in size.rounds],
+    }
+
+
+def _warm_json(warm: WarmSummary) -> dict[str, Any]:
+    return asdict(warm) | {"saving": warm.saving}
+
+
+def _describe(conditions: Conditions) -> list[str]:
+    device, versions = conditions.device, conditions.versions
+    blas = f"{device['blas']}, threads: {device['blas_threads']}" if device["blas"] else "none"
+    return [
+        f"model     {conditions.model}, {conditions.dtype}",
+        f"device    {device['kind']}: {device['name']}, cores: {conditions.cores}, "
+        f"load before: {conditions.load_before:.2f}",
+        f"BLAS      {blas} (the same on both sides)",
+        "versions  " + ", ".join(f"{name} {version}" for name, version in versions.items()),
+    ]
+
+
+def _table(sizes: Sequence[SizeResult]) -> list[str]:
+    rows = [_cells(size) for size in sizes]
+    names = [name for _, columns in _GROUPS for name in columns]
+    widths = [max(len(name), *(len(row[at]) for row in rows)) for at, name in enumerate(names)]
+    groups, at = [], 0
+    for title, columns in _GROUPS:
+        width = sum(widths[at : at + len(columns)]) + len(_GAP) * (len(columns) - 1)
+        groups.append(title.center(width, "-") if len(columns) > 1 else title.rjust(width))
+        at += len(columns)
+    return [_GAP.join(groups), *(_aligned(row, widths) for row in (names, *rows))]
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return _GAP.join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+
+
+def _cells(size: SizeResult) -> list[str]:
+    same, another = size.same, size.another
+    return [
+        f"{size.prompt_tokens:,}",
+        _ms(size.cold_s),
+        _ms(size.plain_s),
+        f"{size.cold_over_plain.median:.2f}",
+        f"{same.cached_tokens:,}",
+        _ms(same.ttft_s),
+        f"{same.over_cold.median:.3f}",
+        f"{100 * same.saving:.1f} %",
+        _ms(same.limit_s),
+        f"{same.over_limit.median:.2f}",
+        f"{another.cached_tokens:,}",
+        f"{another.computed_tokens:,}",
+        _ms(another.ttft_s),
+        f"{another.over_cold.median:.3f}",
+        _ms(another.limit_s),
+        f"{another.over_limit.median:.2f}",
+    ]
+
+
+def _legend(results: Results) -> list[str]:
+    conditions = results.conditions
+    lines = [
+        "Time to the first token; Ondol's over HTTP, mlx-lm's from tokens. Medians; ratios are",
+        f"medians of pairs. Rounds: {conditions.rounds}, warm requests of a kind in each: "
+        f"{conditions.repeats}, prefill chunk: {conditions.prefill_chunk} tokens on both sides.",
+        "limit: plain mlx-lm computes the uncached tokens with all other KV in place.",
+    ]
+    found = max(size.cold_cached_tokens for size in results.sizes)
+    if found:
+        lines.append(f"Not quite cold: a cold request found {found} tokens in the cache.")
+    return lines
+
+
+def _line(verdict: Verdict) -> str:
+    sign = "≥" if verdict.at_least else "≤"
+    value = verdict.value
+    text = (
+        f"  {'met   ' if verdict.met else 'MISSED'}  {verdict.prompt_tokens:>5,} tokens  "
+        f"{verdict.what} {_number(value.median, verdict)} "
+        f"(bar {sign} {_number(verdict.bar, verdict)})"
+    )
+    if verdict.unsure:
+        return f"{text}; too near for {_pairs(value.n)}: judge with --pairs {MIN_PAIRS}"
+    if value.n >= MIN_PAIRS and value.low < value.high:
+        return f"{text}; 95 % interval {_interval(value, verdict)}, {_pairs(value.n)}"
+    return text
+
+
+def _pairs(count: int) -> str:
+    return f"{count} pair{'' if count == 1 else 's'}"
+
+
+def _interval(value: Estimate, verdict: Verdict) -> str:
+    return f"{_number(value.low, verdict)} to {_number(value.high, verdict)}"
+
+
+def _number(value: float, verdict: Verdict) -> str:
+    match verdict.unit:
+        case "tokens":
+            return f"{value:.0f} tokens"
+        case "":
+            return f"{value:.3f}" if verdict.bar < 0.1 else f"{value:.2f}"
+        case unit:
+            return f"{value:.1f} {unit}"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:,.0f}"
