@@ -40,8 +40,15 @@ class DropPin:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """Start no further request, or (`on` false) start them again. Running ones finish."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Cancel everything and end the thread."""
 
 
-Command = Submit | Cancel | WarmPin | DropPin | Stop
+Command = Submit | Cancel | WarmPin | DropPin | Pause | Stop

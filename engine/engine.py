@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.assembly import Assembler, Assembly, assemble
-from engine.commands import Cancel, DropPin, Stop, Submit, WarmPin
+from engine.commands import Cancel, DropPin, Pause, Stop, Submit, WarmPin
 from engine.config import EngineConfig
 from engine.errors import (
     DuplicateRequest,
@@ -84,6 +84,7 @@ class Engine:
         self._life: EngineLife | None = None
         self._formatter: ChatFormatter | None = None
         self._stopping = False
+        self._paused = False
         self._changed = threading.Condition(self._lock)  # state, life or stopping changed
         self._watchdog: threading.Thread | None = None
 
@@ -208,6 +209,14 @@ class Engine:
                 raise UnknownRequest(f"No request with id {request_id} is live.")
             self._life.inbox.put(Cancel(request_id))
 
+    def pause(self) -> None:
+        """Let running requests finish and keep new ones waiting, until `resume`. Memory stays."""
+        self._set_paused(True)
+
+    def resume(self) -> None:
+        """Start waiting requests again."""
+        self._set_paused(False)
+
     # Pins
 
     def pin(self, spec: PinSpec) -> None:
@@ -240,6 +249,12 @@ class Engine:
                 self._life.inbox.put(DropPin(name))
 
     # Inside
+
+    def _set_paused(self, paused: bool) -> None:
+        with self._lock:
+            self._paused = paused
+            if self._life is not None:
+                self._life.inbox.put(Pause(paused))
 
     def _serving(self) -> tuple[EngineLife, Assembly]:
         """The life that serves now. Needs the lock. Raises EngineUnavailable."""
@@ -416,6 +431,7 @@ class Engine:
         with self._lock:
             if self._state is EngineState.STOPPING:
                 return
+            life.inbox.put(Pause(self._paused))
             for command in warm:
                 life.inbox.put(command)
             self._metrics.configured(

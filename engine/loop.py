@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from engine.cache.part import Storage
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
-from engine.commands import Cancel, Command, DropPin, Stop, Submit, WarmPin
+from engine.commands import Cancel, Command, DropPin, Pause, Stop, Submit, WarmPin
 from engine.config import EngineConfig
 from engine.errors import EngineError, PromptTooLong
 from engine.metrics import EngineMetrics
@@ -116,6 +116,7 @@ class EngineLoop:
         self._pins = PinKeeper(parts.cache)
         self._events: list[Event] = []
         self._stopping = False
+        self._paused = False
         self._snapshot_at = 0.0
         self.step_started_at: float | None = None
         self.snapshot = Snapshot()
@@ -124,8 +125,8 @@ class EngineLoop:
         """Serve until told to stop. Sleeps while there is nothing to do."""
         self._publish_snapshot(force=True)
         while not self._stopping:
-            busy = bool(self._scheduler.num_waiting or self._scheduler.running)
-            if not busy:
+            waiting = self._scheduler.num_waiting and not self._paused
+            if not waiting and not self._scheduler.running:
                 self.step_started_at = None
                 self._publish_snapshot(force=True)
                 self._obey(inbox.get())
@@ -144,7 +145,8 @@ class EngineLoop:
     def step(self) -> None:
         """Admit, decode, prefill one chunk, tell what happened."""
         now = self._clock()
-        self._admit(now)
+        if not self._paused:
+            self._admit(now)
         plan = self._scheduler.plan(now)
         if plan.decode:
             self._make_room([(job.row, 1) for job in plan.decode if job.row])
@@ -176,6 +178,8 @@ class EngineLoop:
                 self._scheduler.add(job)
             case DropPin(name):
                 self._drop_pin(name)
+            case Pause(on):
+                self._paused = on
             case Stop():
                 self._stopping = True
 
@@ -344,6 +348,7 @@ class EngineLoop:
                 reserved=self._admission.reserved_bytes(running),
             ),
             totals=self._counters.totals(),
+            paused=self._paused,
             num_running=len(running),
             num_waiting=self._scheduler.num_waiting,
             num_pages=self._cache.num_pages,

@@ -99,6 +99,7 @@ class Snapshot:
     model_id: str = ""
     memory: Memory = Memory()
     totals: Totals = Totals()
+    paused: bool = False
     num_running: int = 0
     num_waiting: int = 0
     num_pages: int = 0

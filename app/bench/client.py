@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,11 @@ class Client:
                 connection.request(
                     "POST", "/v1/chat/completions", body, {"Content-Type": "application/json"}
                 )
-                return _read_answer(connection.getresponse(), started)
+                response = connection.getresponse()
+                if response.status != http.client.OK:
+                    message = _message(response.read())
+                    raise BenchError(f"`ondol serve` refused a request: {message}")
+                return read_answer(response, started)
             finally:
                 connection.close()
         except (OSError, http.client.HTTPException) as error:
@@ -85,12 +89,14 @@ class Client:
         return connection
 
 
-def _read_answer(response: http.client.HTTPResponse, started: float) -> Answer:
-    if response.status != http.client.OK:
-        raise BenchError(f"`ondol serve` refused a request: {_message(response.read())}")
+def read_answer(lines: Iterable[bytes], started: float) -> Answer:
+    """Read server-sent events as they come; `started` is `time.perf_counter()` at the sending.
+
+    Raises BenchError, EmptyAnswer.
+    """
     ttft_s: float | None = None
     usage: Mapping[str, Any] | None = None
-    for line in response:
+    for line in lines:
         if not line.startswith(b"data: {"):  # a comment, an empty line, [DONE]
             continue
         data = line.removeprefix(b"data: ")

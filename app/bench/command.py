@@ -95,6 +95,7 @@ def run(options: Options) -> Results:
         cores=os.cpu_count() or 1,
         load_before=load,
         versions=_versions(),
+        platform=platform.platform(),
         threads=options.threads,
         prefill_chunk=facts.prefill_chunk,
         max_tokens=MAX_TOKENS,
@@ -124,7 +125,7 @@ def _versions() -> dict[str, str]:
     for package in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
             found[package] = version(package)
-    return found | {"Python": platform.python_version(), "on": platform.platform()}
+    return found | {"Python": platform.python_version()}
 
 
 def _say_waiting() -> None:
@@ -138,8 +139,11 @@ def _termination_interrupts() -> Iterator[None]:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    names = (signal.SIGTERM, signal.SIGHUP)
-    before = {name: signal.signal(name, interrupt) for name in names}
+    before = {
+        name: signal.signal(name, interrupt)
+        for name in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(name) is not signal.SIG_IGN  # nohup
+    }
     try:
         yield
     finally:
@@ -163,10 +167,8 @@ def _options(argv: Sequence[str]) -> Options:
 
 
 def _scheme(chosen: argparse.Namespace) -> Scheme:
-    sizes = chosen.sizes or SIZES
-    if chosen.source:
-        sizes = (*(chosen.sizes or ()), *SOURCE_SAVINGS)
-    sizes = tuple(sorted(set(sizes)))
+    added = tuple(SOURCE_SAVINGS) if chosen.source else ()
+    sizes = tuple(sorted({*(chosen.sizes or SIZES), *added}))
     if chosen.pairs is not None:
         return Scheme(sizes, rounds=chosen.pairs, repeats=1)
     rounds, repeats = (_QUICK_ROUNDS, _QUICK_REPEATS) if chosen.quick else (_ROUNDS, _REPEATS)
@@ -192,7 +194,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     warm.add_argument(
         "--source",
         action="store_true",
-        help=f"the source article's sizes: {','.join(map(str, SOURCE_SAVINGS))}",
+        help=f"also the source article's sizes: {','.join(map(str, SOURCE_SAVINGS))}",
     )
     warm.add_argument(
         "--rounds", type=_count, metavar="N", help=f"new prompts a size (default {_ROUNDS})"

@@ -105,6 +105,8 @@ def _describe(conditions: Conditions) -> list[str]:
         f"load before: {conditions.load_before:.2f}",
         f"BLAS      {blas} (the same on both sides)",
         "versions  " + ", ".join(f"{name} {version}" for name, version in versions.items()),
+        f"          on {conditions.platform}",
+        *(f"warning   {warning}" for warning in device["warnings"]),
     ]
 
 
@@ -115,7 +117,7 @@ def _table(sizes: Sequence[SizeResult]) -> list[str]:
     groups, at = [], 0
     for title, columns in _GROUPS:
         width = sum(widths[at : at + len(columns)]) + len(_GAP) * (len(columns) - 1)
-        groups.append(title.center(width, "-") if len(columns) > 1 else title.rjust(width))
+        groups.append(f" {title} ".center(width, "-") if len(columns) > 1 else title.rjust(width))
         at += len(columns)
     return [_GAP.join(groups), *(_aligned(row, widths) for row in (names, *rows))]
 

@@ -110,6 +110,7 @@ class Conditions:
     cores: int
     load_before: float
     versions: Mapping[str, str]
+    platform: str
     threads: int
     prefill_chunk: int
     max_tokens: int

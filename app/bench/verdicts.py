@@ -58,11 +58,11 @@ def verdicts(sizes: tuple[SizeResult, ...]) -> tuple[Verdict, ...]:
 def _of_size(size: SizeResult) -> Iterator[Verdict]:
     tokens, same = size.prompt_tokens, size.same
     yield Verdict("cold / plain mlx-lm", tokens, size.cold_over_plain, _MAX_COLD_RATIO)
-    if tokens <= _GREETING_TOKENS:
+    if size.target <= _GREETING_TOKENS:
         yield Verdict("greeting, warm / cold", tokens, same.over_cold, 1.0)
-    if tokens >= _LONG_PROMPT_TOKENS:
+    if size.target >= _LONG_PROMPT_TOKENS:
         yield Verdict("warm / cold", tokens, same.over_cold, _MAX_WARM_RATIO)
-        uncached = _exactly(same.computed_tokens)
+        uncached = _counted(same.computed_tokens)
         yield Verdict("warm, not cached", tokens, uncached, _MAX_UNCACHED_TOKENS, "tokens")
     if size.target in SOURCE_SAVINGS:
         saving = _scaled(same.over_cold, -100, 100)
@@ -79,7 +79,8 @@ def _against_limit(name: str, tokens: int, warm: WarmSummary) -> Iterator[Verdic
     yield Verdict(f"{name} - {LIMIT_FACTOR} x limit", tokens, beyond_ms, bar_ms, "ms")
 
 
-def _exactly(value: float) -> Estimate:
+def _counted(value: int) -> Estimate:
+    """A count is what it is: more pairs would not make it surer."""
     return Estimate(value, value, value, MIN_PAIRS)
 
 

@@ -82,8 +82,12 @@ class Workload:
         return self._fit(lambda count: Chat(" ".join(words[:count]), question), num_tokens)
 
     def another_question(self, chat: Chat) -> Chat:
-        """The same document with a question that differs from its first word on."""
-        return Chat(chat.document, self._question())
+        """The same document with a question that differs from its first word on; without a document
+        a question of as many words."""
+        if chat.document:
+            return Chat(chat.document, self._question())
+        count = len(chat.question.split())
+        return Chat("", " ".join(self._words(count)[:count]))
 
     def _fit(self, make: Callable[[int], Chat], num_tokens: int) -> Chat:
         """Of the chats of a number of words each, the one that comes nearest to `num_tokens`."""

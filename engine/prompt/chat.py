@@ -12,6 +12,7 @@ from engine.prompt.late_system import Turn, keeps_late_system, late_system_forms
 from engine.prompt.segments import common_prefix, name_segments, system_end
 from engine.prompt.template import RenderJob, TemplateRenderer
 from engine.prompt.template_kwargs import check_names, check_shape
+from engine.prompt.tools_text import tools_text
 from engine.request import Prompt
 
 Tools = Sequence[Mapping[str, object]]
@@ -126,9 +127,12 @@ class ChatFormatter:
             if message.role not in _SYSTEM_ROLES:
                 break
             num_leading += 1
+        texts = [message.content for message in messages[:num_leading] if message.content]
+        if tools and self._template and "tools" not in self._template_variables():
+            texts.append(tools_text(tools))
+            tools = None
         head: list[Turn] = []
-        if num_leading:
-            texts = [message.content for message in messages[:num_leading] if message.content]
+        if num_leading or texts:
             head = [{"role": "system", "content": "\n\n".join(texts)}]
         return _Chat(
             head=head,
@@ -140,10 +144,13 @@ class ChatFormatter:
     def _checked(self, kwargs: Mapping[str, object]) -> Mapping[str, object]:
         check_shape(kwargs, self._special_tokens)
         if kwargs and self._template:
-            if self._variables is None:
-                self._variables = self._renderer.variables(self._template)
-            check_names(kwargs, self._variables)
+            check_names(kwargs, self._template_variables())
         return kwargs
+
+    def _template_variables(self) -> frozenset[str]:
+        if self._variables is None:
+            self._variables = self._renderer.variables(self._template or "")
+        return self._variables
 
     def _render(
         self, chat: _Chat, jobs: Callable[[list[Turn]], list[RenderJob]]

@@ -333,3 +333,23 @@ def test_records_tell_sizes_and_times() -> None:
         3,
     )
     assert record.model == "fake"
+
+
+def test_pause_lets_running_requests_finish_and_keeps_new_ones_waiting() -> None:
+    gate = Gate()
+    with running_engine() as (engine, runner, listener):
+        runner.before_step = gate
+        engine.submit(request("running", PROMPT, 20))
+        assert gate.reached.wait(20)
+        engine.pause()
+        engine.submit(request("waiting", PROMPT, 3))
+        gate.opened.set()
+        assert isinstance(listener.wait("running"), Finished)
+        wait_until(lambda: engine.snapshot.num_running == 0 and engine.snapshot.num_waiting == 1)
+        assert engine.health.ok
+        assert engine.snapshot.paused
+        assert listener.events["waiting"] == []
+        engine.resume()
+        waiting = listener.wait("waiting")
+    assert isinstance(waiting, Finished)
+    assert waiting.usage.cached_tokens == 299
