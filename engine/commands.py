@@ -26,10 +26,11 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class WarmPin:
-    """Compute these tokens in the background and keep them."""
+    """Compute these tokens in the background, and unless `keep` is false hold them."""
 
     name: str
     tokens: tuple[int, ...]
+    keep: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ class Engine:
         self._reason = "The engine has not been started."
         self._live: set[str] = set()
         self._pins = {spec.name: spec for spec in pins}
+        self._warmed: set[str] = set()
         self._life: EngineLife | None = None
         self._formatter: ChatFormatter | None = None
         self._stopping = False
@@ -240,10 +241,29 @@ class Engine:
             self._pins[spec.name] = spec
             life.inbox.put(WarmPin(spec.name, tokens))
 
+    def warm(self, spec: PinSpec) -> None:
+        """Compute a prefix in the background without keeping it: it stays as long as memory lasts.
+
+        `unpin` cancels it. Raises PinRefused if it cannot be warmed, TemplateError,
+        EngineUnavailable.
+        """
+        with self._lock:
+            self._serving()
+            formatter = self._formatter
+        assert formatter is not None
+        tokens = formatter.prefix(spec.messages, spec.tools).tokens
+        with self._lock:
+            life, assembly = self._serving()
+            self._check_warmable(tokens, assembly)
+            self._warmed.add(spec.name)
+            life.inbox.put(WarmPin(spec.name, tokens, keep=False))
+
     def unpin(self, name: str) -> None:
         """Let a pin go; its pages become ordinary ones. Raises UnknownPin."""
         with self._lock:
-            if self._pins.pop(name, None) is None:
+            warmed = name in self._warmed
+            self._warmed.discard(name)
+            if self._pins.pop(name, None) is None and not warmed:
                 raise UnknownPin(f"No pin is called {name}.")
             if self._life is not None:
                 self._life.inbox.put(DropPin(name))
@@ -285,17 +305,26 @@ class Engine:
         wait_s = mean_s * (snapshot.num_waiting + 1) / self._config.max_running
         return max(1, min(MAX_RETRY_AFTER_S, math.ceil(wait_s)))
 
-    def _check_pin(
-        self, tokens: Sequence[int], others: Sequence[Sequence[int]], assembly: Assembly
-    ) -> None:
+    def _check_warmable(self, tokens: Sequence[int], assembly: Assembly) -> None:
         info = assembly.info
         if not assembly.parts.cache.enabled:
             raise PinRefused(f"This model's prefixes cannot be reused: {info.attention_reason}.")
         if not tokens:
             raise PinRefused("This prefix has no tokens that every request with it would share.")
+        most = min(info.context_window, assembly.parts.admission.max_tokens)
+        if len(tokens) > most:
+            raise PinRefused(
+                f"This prefix has {len(tokens)} tokens; the model and the memory take {most}."
+            )
+
+    def _check_pin(
+        self, tokens: Sequence[int], others: Sequence[Sequence[int]], assembly: Assembly
+    ) -> None:
+        info = assembly.info
+        self._check_warmable(tokens, assembly)
         budget = int(assembly.parts.admission.budget * self._config.max_pin_share)
         needed = distinct_tokens([*others, tokens]) * info.bytes_per_token
-        if needed > budget or len(tokens) > info.context_window:
+        if needed > budget:
             own = len(tokens) * info.bytes_per_token
             raise PinRefused(
                 f"This pin takes {own} bytes ({len(tokens)} tokens); with the other pins that is"

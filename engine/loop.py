@@ -170,11 +170,11 @@ class EngineLoop:
                 self._scheduler.add(Job(request, submitted_at, max_tokens))
             case Cancel(request_id):
                 self._cancel(request_id)
-            case WarmPin(name, tokens):
+            case WarmPin(name, tokens, keep):
                 self._drop_pin(name)
                 request = Request(f"pin:{name}", Prompt(tokens), 0, priority=Priority.PIN)
                 job = Job(request, self._clock(), 0, pin=name)
-                self._pins.begin(job)
+                self._pins.begin(job, keep)
                 self._scheduler.add(job)
             case DropPin(name):
                 self._drop_pin(name)

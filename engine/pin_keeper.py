@@ -18,6 +18,7 @@ HOLD_OWNER = "pin"
 class _Pin:
     name: str
     num_tokens: int
+    keep: bool
     state: PinState
     job: Job | None = None
     hold: Hold | None = None
@@ -27,16 +28,19 @@ class _Pin:
 
 
 class PinKeeper:
-    """Pins by name. A pin is a background job first, then a hold on what it computed."""
+    """Pins by name. A pin is a background job first, then a hold on what it computed. A prefix that
+    is only warmed (`keep` false) is followed without a hold: it may be evicted, and then shows."""
 
     def __init__(self, cache: PrefixCache) -> None:
         self._cache = cache
         self._pins: dict[str, _Pin] = {}
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: Job, keep: bool) -> None:
         """A job starts to warm the pin it names; the pin of that name before it is let go."""
         self.drop(job.pin)
-        self._pins[job.pin] = _Pin(job.pin, len(job.request.prompt.tokens), PinState.QUEUED, job)
+        self._pins[job.pin] = _Pin(
+            job.pin, len(job.request.prompt.tokens), keep, PinState.QUEUED, job
+        )
 
     def complete(self, job: Job) -> None:
         """The job has computed its tokens: hold them. Call before the job's row is closed."""
@@ -44,7 +48,8 @@ class PinKeeper:
         pin = self._pins[job.pin]
         self._cache.publish_partial(job.row)
         match = self._cache.match(job.request.prompt.tokens)
-        pin.hold = self._cache.hold(match, HOLD_OWNER)
+        if pin.keep:
+            pin.hold = self._cache.hold(match, HOLD_OWNER)
         pin.last, pin.hits_before = match.last, match.last.hits
         pin.job, pin.state = None, PinState.READY
 
@@ -76,9 +81,23 @@ class PinKeeper:
 
     def statuses(self) -> Iterator[PinStatus]:
         for pin in self._pins.values():
-            row = pin.job.row if pin.job else None
-            done = pin.num_tokens if pin.state is PinState.READY else row.num_computed if row else 0
-            state = PinState.BUILDING if row else pin.state
-            hits = pin.last.hits - pin.hits_before if pin.last else 0
-            num_bytes = pin.num_tokens * self._cache.bytes_per_token
-            yield PinStatus(pin.name, state, pin.num_tokens, done, num_bytes, hits, pin.error)
+            yield self._status(pin)
+
+    def _status(self, pin: _Pin) -> PinStatus:
+        state, done = pin.state, 0
+        if pin.job is not None and pin.job.row is not None:
+            state, done = PinState.BUILDING, pin.job.row.num_computed
+        elif state is PinState.READY:
+            assert pin.last is not None
+            gone = not pin.keep and not pin.last.attached
+            state, done = (PinState.ABSENT, 0) if gone else (state, pin.num_tokens)
+        return PinStatus(
+            name=pin.name,
+            state=state,
+            num_tokens=pin.num_tokens,
+            done_tokens=done,
+            num_bytes=pin.num_tokens * self._cache.bytes_per_token,
+            hits=pin.last.hits - pin.hits_before if pin.last else 0,
+            error=pin.error,
+            kept=pin.keep,
+        )

@@ -66,8 +66,9 @@ class Totals:
 
 
 class PinState(enum.Enum):
-    """What has become of a pin."""
+    """What has become of a pin, or of a prefix that was only warmed."""
 
+    ABSENT = "absent"
     QUEUED = "queued"
     BUILDING = "building"
     READY = "ready"
@@ -77,7 +78,7 @@ class PinState(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class PinStatus:
     """One pin as seen from outside. `done_tokens` of `num_tokens` stand in KV; `num_bytes` is their
-    price."""
+    price. `kept` tells a pin from a prefix that was only warmed."""
 
     name: str
     state: PinState
@@ -86,6 +87,7 @@ class PinStatus:
     num_bytes: int = 0
     hits: int = 0
     error: str = ""
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     --help and options that make no sense."""
     options = _options(argv)
     try:
-        with _termination_interrupts(), lock.machine_lock(_say_waiting):
+        with _termination_interrupts(), lock.machine_lock(lock.LOCK_FILE, _say_waiting):
             run(options)
     except (BenchError, EngineError) as error:
         complain(str(error))

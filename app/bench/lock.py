@@ -15,7 +15,7 @@ _BUSY_SHARE = 0.25
 
 
 @contextlib.contextmanager
-def machine_lock(on_wait: Callable[[], None], path: Path = LOCK_FILE) -> Iterator[None]:
+def machine_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Have the machine until the block ends; `on_wait` is called once if somebody else has it.
 
     The lock is the operating system's (flock), so a crash frees it. Raises OSError.

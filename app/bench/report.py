@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.bench.results import Conditions, Results, SizeResult, WarmSummary
-from app.bench.stats import MIN_PAIRS, Estimate
+from app.bench.stats import MIN_PAIRS
 from app.bench.verdicts import Verdict, verdicts
 
 SCHEMA = "ondol-bench-warm"
@@ -164,35 +164,32 @@ def _legend(results: Results) -> list[str]:
 
 def _line(verdict: Verdict) -> str:
     sign = "≥" if verdict.at_least else "≤"
+    unit = f" {verdict.unit}" if verdict.unit in ("ms", "%") else ""
     value = verdict.value
     text = (
         f"  {'met   ' if verdict.met else 'MISSED'}  {verdict.prompt_tokens:>5,} tokens  "
-        f"{verdict.what} {_number(value.median, verdict)} "
-        f"(bar {sign} {_number(verdict.bar, verdict)})"
+        f"{verdict.what} {_number(value.median, verdict)}{unit} (bar {sign} {verdict.bar:g}{unit})"
     )
     if verdict.unsure:
-        return f"{text}; too near for {_pairs(value.n)}: judge with --pairs {MIN_PAIRS}"
+        return f"{text}; too near for {_counted(value.n, 'pair')}: judge with --pairs {MIN_PAIRS}"
     if value.n >= MIN_PAIRS and value.low < value.high:
-        return f"{text}; 95 % interval {_interval(value, verdict)}, {_pairs(value.n)}"
+        interval = f"{_number(value.low, verdict)} to {_number(value.high, verdict)}"
+        return f"{text}; 95 % interval {interval}, {_counted(value.n, 'pair')}"
     return text
-
-
-def _pairs(count: int) -> str:
-    return f"{count} pair{'' if count == 1 else 's'}"
-
-
-def _interval(value: Estimate, verdict: Verdict) -> str:
-    return f"{_number(value.low, verdict)} to {_number(value.high, verdict)}"
 
 
 def _number(value: float, verdict: Verdict) -> str:
     match verdict.unit:
-        case "tokens":
-            return f"{value:.0f} tokens"
         case "":
-            return f"{value:.3f}" if verdict.bar < 0.1 else f"{value:.2f}"
-        case unit:
-            return f"{value:.1f} {unit}"
+            return f"{value:.3f}"
+        case "tokens":
+            return f"{value:.0f}"
+        case _:
+            return f"{value:.1f}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _ms(seconds: float) -> str:

@@ -353,3 +353,23 @@ def test_pause_lets_running_requests_finish_and_keeps_new_ones_waiting() -> None
         waiting = listener.wait("waiting")
     assert isinstance(waiting, Finished)
     assert waiting.usage.cached_tokens == 299
+
+
+def test_a_warmed_prefix_is_ready_until_memory_is_wanted() -> None:
+    budget = 4000 * BYTES_PER_TOKEN
+    policy = PinSpec("policy", (Message(role="system", content=" ".join(f"t{n}" for n in PROMPT)),))
+    config = EngineConfig(kv_budget_bytes=budget, check_integrity=True)
+    with running_engine(config) as (engine, _, listener):
+        engine.warm(policy)
+        wait_until(lambda: [pin.state for pin in engine.snapshot.pins] == [PinState.READY])
+        (pin,) = engine.snapshot.pins
+        assert (pin.kept, pin.done_tokens) == (False, pin.num_tokens)
+        assert engine.snapshot.memory.pinned == 0
+        for n in range(8):
+            engine.submit(request(f"flood{n}", [200 + n] * 1000, 5))
+            listener.wait(f"flood{n}")
+        wait_until(lambda: [pin.state for pin in engine.snapshot.pins] == [PinState.ABSENT])
+        engine.unpin("policy")
+        wait_until(lambda: engine.snapshot.pins == ())
+        with pytest.raises(PinRefused, match="5001 tokens; the model and the memory take 3744"):
+            engine.warm(PinSpec("huge", (Message(role="system", content="t7 " * 4998),)))

@@ -80,6 +80,7 @@ class SteppedLoop:
         step_target_s: float = 1.0,
         storage_step: int = STEP_TOKENS,
         eos_ids: frozenset[int] = frozenset(),
+        check_integrity: bool = True,
     ) -> None:
         self.clock = Clock()
         self.runner = TimedRunner(self.clock, storage_step)
@@ -110,7 +111,7 @@ class SteppedLoop:
                 eos_ids,
                 "fake",
             ),
-            EngineConfig(check_integrity=True),
+            EngineConfig(check_integrity=check_integrity),
             deliver=self._deliver,
             record=self.records.append,
             metrics=self.metrics,

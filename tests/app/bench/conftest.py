@@ -43,7 +43,9 @@ def encode() -> Iterator[Encode]:
     formatter = ChatFormatter(TextCodec(tokenizer), TEMPLATE, {}, renderer)
 
     def encode(messages: Messages) -> tuple[int, ...]:
-        return formatter.format([Message(**message) for message in messages]).tokens
+        return formatter.format(
+            [Message(message["role"], message["content"]) for message in messages]
+        ).tokens
 
     yield encode
     renderer.close()

@@ -40,27 +40,33 @@ def test_it_gets_sigterm_at_the_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_it_ends_when_the_bench_fails(tmp_path: Path, error: type[BaseException]) -> None:
-    with (
-        pytest.raises(error),
-        child(SLEEPER, tmp_path / "log", {}, piped=True) as process,
-    ):
-        started(process)
-        raise error
-    assert process.returncode == -signal.SIGTERM
+    def bench() -> None:
+        with child(SLEEPER, tmp_path / "log", {}, piped=True) as process:
+            children.append(started(process))
+            raise error
+
+    children: list[subprocess.Popen[str]] = []
+    with pytest.raises(error):
+        bench()
+    assert children[0].returncode == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_when_the_bench_is_ended(tmp_path: Path, number: signal.Signals) -> None:
+    def bench() -> None:
+        with (
+            _termination_interrupts(),
+            child(SLEEPER, tmp_path / "log", {}, piped=True) as process,
+        ):
+            children.append(started(process))
+            os.kill(os.getpid(), number)
+            started(process)  # nothing comes: the signal ends the wait
+
+    children: list[subprocess.Popen[str]] = []
     before = signal.getsignal(number)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        _termination_interrupts(),
-        child(SLEEPER, tmp_path / "log", {}, piped=True) as process,
-    ):
-        started(process)
-        os.kill(os.getpid(), number)
-        started(process)  # never comes: the signal ends the wait
-    assert process.returncode == -signal.SIGTERM
+    with pytest.raises(KeyboardInterrupt):
+        bench()
+    assert children[0].returncode == -signal.SIGTERM
     assert signal.getsignal(number) == before
 
 

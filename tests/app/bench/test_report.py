@@ -50,11 +50,11 @@ def test_conditions_and_warnings_are_told(results: Results) -> None:
 
 def test_a_miss_is_told_as_plainly_as_a_bar_that_is_met(results: Results) -> None:
     text = render(results)
-    assert "  MISSED     10 tokens  cold / plain mlx-lm 1.20 (bar ≤ 1.05)\n" in text
-    assert "  met     2,000 tokens  cold / plain mlx-lm 1.00 (bar ≤ 1.05); too near" in text
-    assert "  met     2,000 tokens  warm / cold 0.030 (bar ≤ 0.050)\n" in text
-    assert "  met     2,000 tokens  warm, not cached 1 tokens (bar ≤ 17 tokens)\n" in text
-    assert text.endswith("\n11 of 12 bars met, 1 missed.")
+    assert "  MISSED     10 tokens  cold / plain mlx-lm 1.200 (bar ≤ 1.05)\n" in text
+    assert "  met     2,000 tokens  cold / plain mlx-lm 1.000 (bar ≤ 1.05); too near" in text
+    assert "  met     2,000 tokens  warm / cold 0.030 (bar ≤ 0.05)\n" in text
+    assert "  met     2,000 tokens  warm, tokens not cached 1 (bar ≤ 17)\n" in text
+    assert text.endswith("\n12 of 13 bars met, 1 missed.")
 
 
 def test_many_pairs_show_their_interval(
@@ -63,7 +63,7 @@ def test_many_pairs_show_their_interval(
     slow, fast = make_size(500, cold_s=10.8, rounds=8), make_size(500, cold_s=10.2, rounds=8)
     size = SizeResult(500, slow.rounds + fast.rounds)
     text = render(dataclasses.replace(results, sizes=(size,)))
-    assert "cold / plain mlx-lm 1.05 (bar ≤ 1.05); 95 % interval 1.02 to 1.08, 16 pairs" in text
+    assert "cold / plain mlx-lm 1.050 (bar ≤ 1.05); 95 % interval 1.020 to 1.080, 16 pairs" in text
 
 
 def test_a_cold_request_that_was_not_cold_is_told(results: Results) -> None:

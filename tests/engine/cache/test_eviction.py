@@ -229,4 +229,32 @@ def test_giving_back_reaches_all_that_a_dropped_part_stood_on() -> None:
         compute(cache, row)
     for row in (carrier, last, twin):
         cache.close_row(row)
-    assert reclaim(cache, 10_000) == (24, 4)
+    assert reclaim(cache, 10_000)[0] == 24
+    assert (cache.parts, cache.num_pages) == (set(), 0)
+
+
+def test_what_is_held_stays_findable_when_another_copy_of_it_is_cut() -> None:
+    """Two parts hold the same first token; the one in use is the one that must stay in the index."""
+    cache = make_cache(page_tokens=4)
+    run(cache, [1, 2])
+    cache.hold(cache.match([1]), "pin")
+    twin = cache.open_row([1, 1, 3, 2], limit=0)
+    compute(cache, twin)
+    reclaim(cache, 1)
+    cache.close_row(twin)
+    run(cache, [1, 2])
+    reclaim(cache, 5)
+    assert hit(cache, [1]) == 1
+
+
+def test_what_is_held_stays_findable_when_its_page_moved_to_another_copy() -> None:
+    cache = make_cache(page_tokens=4)
+    tokens = list(range(1, 11))
+    longer, first = cache.open_row(tokens), cache.open_row(tokens[:9])
+    compute(cache, first)
+    cache.close_row(first)
+    compute(cache, longer)
+    cache.close_row(longer)
+    cache.hold(cache.match(tokens[:6]), "pin")
+    reclaim(cache, 10_000)
+    assert hit(cache, tokens[:6]) == 6

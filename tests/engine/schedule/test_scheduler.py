@@ -1,0 +1,286 @@
+"""The scheduler: who starts, who waits, who runs in the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from engine.errors import DuplicateRequest, UnknownRequest
+from engine.request import Priority
+from engine.schedule.admission import GROWTH_SLACK_TOKENS, Admission
+from engine.schedule.job import Job, Phase
+from engine.schedule.scheduler import Scheduler, Step
+from tests.support.cache import compute, make_cache
+from tests.support.engine import request
+from tests.support.fake_runner import BYTES_PER_TOKEN
+
+SLACK = GROWTH_SLACK_TOKENS
+
+
+class CountingAdmission(Admission):
+    """Counts how often it was asked whether a job fits."""
+
+    asked = 0
+
+    def shortfall_bytes(self, job: Job, running: Iterable[Job]) -> int:
+        self.asked += 1
+        return super().shortfall_bytes(job, running)
+
+
+class Office:
+    """A scheduler over a cache of its own, with shorthands. `budget` is in tokens."""
+
+    def __init__(
+        self,
+        budget: int = 100_000,
+        max_running: int = 16,
+        chunk: int = 256,
+        step_target_s: float = 1.0,
+    ) -> None:
+        self.cache = make_cache()
+        self.admission = CountingAdmission(self.cache, budget * BYTES_PER_TOKEN)
+        self.scheduler = Scheduler(
+            self.cache,
+            self.admission,
+            max_running=max_running,
+            prefill_chunk=chunk,
+            step_target_s=step_target_s,
+        )
+
+    def add(
+        self,
+        name: str,
+        num_tokens: int = 10,
+        max_tokens: int = 5,
+        at: float = 0.0,
+        priority: Priority = Priority.INTERACTIVE,
+    ) -> Job:
+        """Prompts of different names share nothing."""
+        tokens = [ord(name[0]) * 1000 + n for n in range(num_tokens)]
+        job = Job(request(name, tokens, max_tokens, priority=priority), at, max_tokens)
+        self.scheduler.add(job)
+        return job
+
+    def admit(self, now: float = 0.0) -> list[str]:
+        started, hopeless = self.scheduler.admit(now)
+        assert not hopeless
+        return [job.request.id for job in started]
+
+    def compute(self, job: Job, num_tokens: int | None = None) -> None:
+        assert job.row is not None
+        compute(self.cache, job.row, num_tokens)
+
+    def decode(self, job: Job) -> None:
+        """Bring a job to where it waits for one decode step."""
+        assert job.row is not None
+        compute(self.cache, job.row, job.row.num_uncomputed - 1)
+        assert job.phase is Phase.DECODE
+
+    def plan(self, now: float = 0.0) -> Step:
+        return self.scheduler.plan(now)
+
+
+def test_an_empty_scheduler_has_nothing_to_do() -> None:
+    office = Office()
+    assert office.admit() == []
+    assert not office.plan()
+    assert (office.scheduler.running, office.scheduler.jobs, office.scheduler.num_waiting) == ([], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "order"),
+    [
+        ([(2, 0), (0, 0), (1, 0)], [1, 2, 0]),
+        ([(1, 3), (1, 1), (1, 2)], [1, 2, 0]),
+        ([(2, 1), (1, 3), (1, 2), (0, 4)], [3, 2, 1, 0]),
+    ],
+)
+def test_admission_is_by_priority_then_arrival_E8(
+    arrivals: list[tuple[int, float]], order: list[int]
+) -> None:
+    office = Office()
+    for n, (priority, at) in enumerate(arrivals):
+        office.add(str(n), at=at, priority=Priority(priority))
+    assert office.admit(now=7.0) == [str(n) for n in order]
+    assert {job.admitted_at for job in office.scheduler.running} == {7.0}
+
+
+def test_no_more_than_max_running_start() -> None:
+    office = Office(max_running=3)
+    jobs = [office.add(name) for name in "abcdefghij"]
+    assert office.admit() == ["a", "b", "c"]
+    assert (len(office.scheduler.running), office.scheduler.num_waiting) == (3, 7)
+    assert office.admit() == []
+    office.scheduler.remove(jobs[1])
+    assert office.admit() == ["d"]
+
+
+def test_the_first_that_does_not_fit_holds_back_those_behind_it() -> None:
+    """Else small requests would starve a large one."""
+    office = Office(budget=2000)
+    running = office.add("a", 900, 100)
+    assert office.admit() == ["a"]
+    office.add("b", 900, 100)
+    office.add("c", 10, 5)
+    for _ in range(3):
+        assert office.admit() == []
+    office.scheduler.remove(running)
+    assert office.admit() == ["b", "c"]
+
+
+def test_a_blocked_queue_is_not_asked_again_until_memory_is_freed() -> None:
+    office = Office(budget=1000)
+    office.add("a", 400, 10)
+    office.admit()
+    office.add("b", 400, 10)
+    before = office.admission.asked
+    for _ in range(5):
+        assert office.admit() == []
+    assert office.admission.asked == before + 1
+    office.scheduler.memory_freed()
+    assert office.admit() == []
+    assert office.admission.asked == before + 2
+
+
+def test_a_more_urgent_arrival_is_tried_before_the_one_that_blocks() -> None:
+    office = Office(budget=1500)
+    office.add("a", 600, 100, at=1.0)
+    office.admit()
+    office.add("b", 600, 100, at=2.0, priority=Priority.BACKGROUND)
+    assert office.admit() == []
+    office.add("c", 10, 5, at=3.0, priority=Priority.BACKGROUND)
+    assert office.admit() == [], "behind the one that blocks"
+    office.add("d", 10, 5, at=4.0)
+    assert office.admit() == ["d"]
+
+
+def test_a_job_that_fits_nowhere_is_given_up_only_when_nothing_runs() -> None:
+    office = Office(budget=1000)
+    small = office.add("a", 10, 5)
+    office.admit()
+    large = office.add("b", 990, 10)
+    behind = office.add("c", 10, 5)
+    assert office.scheduler.admit(0.0) == ([], [])
+    office.scheduler.remove(small)
+    assert office.scheduler.admit(0.0) == ([behind], [large])
+    assert not office.scheduler.knows("b")
+    assert (large.row, behind.row is not None) == (None, True)
+
+
+def test_a_request_of_exactly_the_budget_starts() -> None:
+    office = Office(budget=1000)
+    office.add("a", 1000 - SLACK - 10, 10)
+    assert office.admit() == ["a"]
+    other = Office(budget=1000)
+    job = other.add("a", 1000 - SLACK - 10, 11)
+    assert other.scheduler.admit(0.0) == ([], [job])
+
+
+def test_ids_are_unique_among_live_jobs() -> None:
+    office = Office()
+    job = office.add("a")
+    with pytest.raises(DuplicateRequest, match="id a is running already"):
+        office.add("a")
+    office.admit()
+    with pytest.raises(DuplicateRequest):
+        office.add("a")
+    assert office.scheduler.jobs == [job]
+    office.scheduler.remove(job)
+    office.add("a")
+
+
+def test_an_unknown_id_is_an_error() -> None:
+    office = Office()
+    job = office.add("a")
+    office.scheduler.remove(job)
+    with pytest.raises(UnknownRequest, match="No request with id a is live"):
+        office.scheduler.remove(job)
+    with pytest.raises(UnknownRequest):
+        office.scheduler.get("a")
+    assert not office.scheduler.knows("a")
+
+
+def test_removing_a_job_closes_its_row_and_keeps_what_it_computed() -> None:
+    office = Office()
+    job = office.add("a", 40)
+    office.admit()
+    office.compute(job, 20)
+    assert office.cache.held_bytes() == 20 * BYTES_PER_TOKEN
+    office.scheduler.remove(job)
+    assert (office.cache.rows, office.cache.held_bytes()) == ({}, 0)
+    assert office.cache.match(job.request.prompt.tokens).num_tokens == 20
+
+
+def test_every_job_that_decodes_does_and_one_prefill_goes_with_them() -> None:
+    office = Office()
+    jobs = [office.add(name, 200) for name in "abcd"]
+    office.admit()
+    for job in jobs[:2]:
+        office.decode(job)
+    step = office.plan()
+    assert step.decode == tuple(jobs[:2])
+    assert step.prefill in jobs[2:]
+    assert step.chunk == 192, "a second at the rate assumed before anything is measured"
+
+
+def test_a_prefill_alone_takes_the_full_chunk_and_beside_decodes_what_the_time_allows() -> None:
+    office = Office(chunk=512, step_target_s=0.5)
+    alone = office.add("a", 1000)
+    office.admit()
+    assert (office.plan().prefill, office.plan().chunk) == (alone, 512)
+    beside = office.add("b", 100)
+    office.admit()
+    office.decode(beside)
+    office.scheduler.rate.tokens_per_s = 300.0
+    assert (office.plan().prefill, office.plan().chunk) == (alone, 128)
+    office.scheduler.rate.tokens_per_s = 10.0
+    assert office.plan().chunk == 64, "a prefill never stands still"
+    office.scheduler.rate.tokens_per_s = 1e6
+    assert office.plan().chunk == 512
+
+
+def test_a_short_prompt_overtakes_a_long_one() -> None:
+    office = Office()
+    office.scheduler.rate.tokens_per_s = 100.0
+    long = office.add("l", 2000, at=0.0)
+    office.admit()
+    office.compute(long, 256)
+    short = office.add("s", 100, at=2.0)
+    office.admit()
+    assert office.plan(now=2.0).prefill is short
+    office.decode(short)
+    assert office.plan(now=2.0).prefill is long
+
+
+def test_a_long_prompt_is_not_overtaken_for_ever() -> None:
+    """Ten seconds of prefill, and a new short prompt of half a second arrives whenever one is done."""
+    office = Office(max_running=1000)
+    office.scheduler.rate.tokens_per_s = 100.0
+    long = office.add("long", 1000, at=0.0)
+    now, shorts = 0.0, 0
+    while True:
+        short = office.add(f"s{shorts}", 50, at=now)
+        office.admit()
+        chosen = office.plan(now).prefill
+        if chosen is long:
+            break
+        assert chosen is short
+        office.decode(short)
+        now, shorts = now + 0.5, shorts + 1
+    assert now == pytest.approx(9.5, abs=0.51)
+    assert 18 <= shorts <= 20
+
+
+def test_priority_comes_before_length() -> None:
+    office = Office()
+    pin = office.add("p", 10, 0, at=0.0, priority=Priority.PIN)
+    background = office.add("b", 20, at=0.0, priority=Priority.BACKGROUND)
+    asked = office.add("i", 5000, at=50.0)
+    office.admit()
+    order = []
+    for job in (asked, background, pin):
+        order.append(office.plan(now=1000.0).prefill)
+        office.compute(job)
+        office.scheduler.remove(job)
+    assert order == [asked, background, pin]
