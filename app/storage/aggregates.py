@@ -122,9 +122,7 @@ def last_24_hours(db: Database, *, now: float) -> list[MinuteRow]:
     start = end - DAY_S + MINUTE_S
     rows = db.query("SELECT * FROM minute WHERE started_at BETWEEN ? AND ?", (start, end))
     stored = {row["started_at"]: _row(row) for row in rows}
-    return [
-        stored.get(moment) or MinuteRow(moment) for moment in range(start, end + 1, MINUTE_S)
-    ]
+    return [stored.get(moment) or MinuteRow(moment) for moment in range(start, end + 1, MINUTE_S)]
 
 
 def _row(row: Mapping[str, int]) -> MinuteRow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sqlite_utils import Database
@@ -14,7 +15,7 @@ KEPT = 10_000
 
 def add(db: Database, records: Sequence[RequestRecord]) -> None:
     """Append `records` in their order; beyond KEPT the oldest rows go."""
-    db.conn.executemany(_INSERT, [_values(record) for record in records])
+    db.table("request").insert_all(map(_row, records))
     db.execute(
         "DELETE FROM request WHERE position <= (SELECT MAX(position) FROM request) - ?", (KEPT,)
     )
@@ -26,24 +27,17 @@ def recent(db: Database, limit: int) -> tuple[RequestRecord, ...]:
     return tuple(_record(row) for row in rows)
 
 
-_COLUMNS = (
-    *("id", "client", "model", "priority", "reason"),
-    *("prompt_tokens", "cached_tokens", "completion_tokens"),
-    *("queue_s", "prefill_s", "decode_s", "ttft_s", "total_s", "ended_at"),
-)
-_INSERT = (
-    f"INSERT INTO request ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-)
-
-
-def _values(record: RequestRecord) -> tuple[object, ...]:
-    usage, timings = record.usage, record.timings
-    return (
-        *(record.id, record.client, record.model, record.priority.value, record.reason.value),
-        *(usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens),
-        *(timings.queue_s, timings.prefill_s, timings.decode_s, timings.ttft_s),
-        *(timings.total_s, record.ended_at),
-    )
+def _row(record: RequestRecord) -> dict[str, object]:
+    return {
+        "id": record.id,
+        "client": record.client,
+        "model": record.model,
+        "priority": record.priority.value,
+        "reason": record.reason.value,
+        **asdict(record.usage),
+        **asdict(record.timings),
+        "ended_at": record.ended_at,
+    }
 
 
 def _record(row: Mapping[str, Any]) -> RequestRecord:

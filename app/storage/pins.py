@@ -22,9 +22,7 @@ class Pin:
     pinned_at: float
 
 
-def pin(
-    db: Database, template_id: int, version: PinnedVersion = "latest", *, now: float
-) -> Pin:
+def pin(db: Database, template_id: int, version: PinnedVersion = "latest", *, now: float) -> Pin:
     """Pin a living template; a pin it has already moves to `version`. Raises UnknownTemplate."""
     template = templates.get_living(db, template_id)
     if version != "latest" and not 1 <= version <= template.latest.number:

@@ -15,7 +15,7 @@ from app.storage import aggregates, history
 from app.storage.aggregates import MinuteRow, minute_of
 from app.storage.thread import StorageThread
 from engine.request import RequestRecord
-from engine.snapshot import Snapshot, Totals
+from engine.snapshot import Memory, Snapshot, Totals
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ RETRY_S = 10.0
 
 @dataclass(slots=True)
 class _Batch:
-    """What waits to be written, in one transaction."""
+    """What is written in one transaction."""
 
     records: list[RequestRecord] = field(default_factory=list)
     minutes: dict[int, MinuteRow] = field(default_factory=dict)
@@ -34,8 +34,8 @@ class _Batch:
         before = self.minutes.get(row.started_at)
         self.minutes[row.started_at] = row if before is None else before.plus(row)
 
-    def put_back(self, older: _Batch) -> None:
-        """Take in what could not be written; as many records as the history would keep."""
+    def precede_with(self, older: _Batch) -> None:
+        """Take in an older batch, with no more records than the history would keep."""
         self.records = (older.records + self.records)[-history.KEPT :]
         for row in older.minutes.values():
             self.add(row)
@@ -44,8 +44,8 @@ class _Batch:
 class Recorder:
     """Takes records and snapshots from any thread, without waiting, and has them stored.
 
-    What could not be written is kept and tried again, so a full disk loses nothing while Ondol
-    runs. `clock` gives Unix seconds.
+    What could not be written is kept and tried again: a full disk loses nothing while Ondol runs.
+    `clock` gives Unix seconds.
     """
 
     def __init__(self, thread: StorageThread, clock: Callable[[], float]) -> None:
@@ -53,7 +53,7 @@ class Recorder:
         self._clock = clock
         self._lock = threading.Lock()
         self._waiting = _Batch()
-        self._write_is_due = False
+        self._scheduled = False
         self._next_write_at = 0.0
         self._totals = Totals()
         self._peaks = MinuteRow(0)
@@ -61,51 +61,108 @@ class Recorder:
 
     @property
     def trouble(self) -> BaseException | None:
-        """Why the last write failed; None when it did not."""
+        """Why the last write failed; None where it did not."""
         return self._trouble
 
     def record(self, record: RequestRecord) -> None:
         """A request has ended."""
+        if not self._thread.accepting:
+            return
         with self._lock:
             self._waiting.records.append(record)
             self._waiting.add(aggregates.row_of(record))
-        self._have_written()
+        self._schedule()
 
     def observe(self, snapshot: Snapshot) -> None:
-        """The engine as it is now; call this about once a second.
+        """The engine as it is now. Meant to be called about once a second.
 
-        Evictions are counted from the growth of the engine's totals. Totals that shrank are those
-        of a new engine, which began at zero.
+        Evictions are the growth of the engine's totals. Totals that shrank are those of another
+        engine, which began at zero.
         """
+        if not self._thread.accepting:
+            return
         minute = minute_of(self._clock())
         with self._lock:
-            peaks = self._new_peaks(minute, snapshot)
-            pages, num_bytes = self._new_evictions(snapshot.totals)
-            row = peaks.plus(
-                MinuteRow(minute, evicted_pages=pages, evicted_bytes=num_bytes)
+            row = self._new_peaks(minute, snapshot.memory).plus(
+                self._new_evictions(minute, snapshot.totals)
             )
             if row.is_empty:
                 return
             self._waiting.add(row)
-        self._have_written()
+        self._schedule()
 
     def flush(self) -> Future[None]:
-        """Write what waits. Done when it is stored; fails as any job does, and then it still
-        waits."""
-        taken: list[_Batch] = []
+        """Write what waits, now. Where that fails it goes on waiting."""
+        return self._submit(self._write, delay_s=0.0)
 
-        def write(db: Database) -> None:
-            taken.append(self._take())
-            self._write(db, taken[0])
+    def _new_peaks(self, minute: int, memory: Memory) -> MinuteRow:
+        """Empty unless `memory` exceeds what is known of the minute: an idle engine writes
+        nothing."""
+        known = self._peaks if self._peaks.started_at == minute else MinuteRow(minute)
+        seen = known.plus(
+            MinuteRow(
+                minute,
+                peak_resident_bytes=memory.resident,
+                peak_pinned_bytes=memory.pinned,
+                peak_running_bytes=memory.running,
+            )
+        )
+        if seen == known:
+            return MinuteRow(minute)
+        self._peaks = seen
+        return seen
 
-        future = self._thread.submit(write)
-        future.add_done_callback(lambda done: self._after(done, taken))
+    def _new_evictions(self, minute: int, totals: Totals) -> MinuteRow:
+        before, self._totals = self._totals, totals
+        if totals.requests < before.requests or totals.evicted_pages < before.evicted_pages:
+            before = Totals()
+        return MinuteRow(
+            minute,
+            evicted_pages=totals.evicted_pages - before.evicted_pages,
+            evicted_bytes=totals.evicted_bytes - before.evicted_bytes,
+        )
+
+    def _schedule(self, least_delay_s: float = 0.0) -> None:
+        """See to it that what waits gets written, a second after the last write at the soonest."""
+        with self._lock:
+            if self._scheduled:
+                return
+            self._scheduled = True
+            delay_s = max(least_delay_s, self._next_write_at - time.monotonic())
+        self._submit(self._write_scheduled, delay_s)
+
+    def _submit(self, write: Callable[[Database, _Batch], None], delay_s: float) -> Future[None]:
+        batch = _Batch()
+        future = self._thread.submit(lambda db: write(db, batch), delay_s)
+        future.add_done_callback(lambda done: self._after_write(done, batch))
         return future
 
-    def _have_written(self) -> None:
+    def _write_scheduled(self, db: Database, batch: _Batch) -> None:
         with self._lock:
-            if self._write_is_due:
-                return
-            self._write_is_due = True
-            delay_s = max(0.0, self._next_write_at - time.monotonic())
-        self._flush_in(delay_s)
+            self._scheduled = False
+        self._write(db, batch)
+
+    def _write(self, db: Database, batch: _Batch) -> None:
+        """Store what waits; `batch` learns what that was."""
+        with self._lock:
+            batch.precede_with(self._waiting)
+            self._waiting = _Batch()
+            self._next_write_at = time.monotonic() + WRITE_INTERVAL_S
+        if batch.records:
+            history.add(db, batch.records)
+        if batch.minutes:
+            aggregates.add(db, batch.minutes.values())
+            aggregates.prune(db, now=self._clock())
+
+    def _after_write(self, done: Future[None], batch: _Batch) -> None:
+        if done.cancelled():
+            return
+        error = done.exception()
+        if error is not None:
+            if type(error) is not type(self._trouble):
+                logger.error("history could not be written: %s", error)
+            with self._lock:
+                self._waiting.precede_with(batch)
+            if self._thread.accepting:
+                self._schedule(RETRY_S)
+        self._trouble = error

@@ -11,10 +11,17 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from sqlite_utils import Database
 
-from app.settings import DEFAULT_PORT, MAX_PORT, MIN_KV_BUDGET_BYTES, SettingsError
+from app.settings import (
+    DEFAULT_PORT,
+    MAX_PORT,
+    MIN_KV_BUDGET_BYTES,
+    SettingsError,
+    format_size,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +64,8 @@ class Preferences:
             raise SettingsError(f"The port must lie between 0 and {MAX_PORT}, not {self.port}.")
         if self.kv_budget_bytes is not None and self.kv_budget_bytes < MIN_KV_BUDGET_BYTES:
             raise SettingsError(
-                f"A KV budget of {self.kv_budget_bytes} bytes is too small; the least is"
-                f" {MIN_KV_BUDGET_BYTES}."
+                f"A KV budget of {format_size(self.kv_budget_bytes)} is too small; the least is"
+                f" {format_size(MIN_KV_BUDGET_BYTES)}."
             )
 
 
@@ -118,7 +125,7 @@ def _optional(decode: Callable[[object], object]) -> Callable[[object], object]:
     return lambda value: None if value is None else decode(value)
 
 
-_DECODERS: Mapping[str, Callable[[object], object]] = {
+_DECODERS: Mapping[str, Callable[[object], Any]] = {
     "model_folder": _optional(_path),
     "port": _int,
     "kv_budget_bytes": _optional(_int),

@@ -65,7 +65,7 @@ def create(
     check_content(kind, content)
     _check_free(db, name)
     row = {"name": name, "name_key": fold(name), "kind": kind.value, "created_at": now}
-    template_id = int(db.table("template").insert(row).last_pk)
+    template_id: Any = db.table("template").insert(row).last_pk
     _write_tags(db, template_id, tags)
     _write_version(db, template_id, kind, 1, content, note, now)
     return get(db, template_id)
@@ -122,8 +122,7 @@ def find(
         conditions.append("kind = :kind")
     if tag is not None:
         conditions.append(
-            "EXISTS (SELECT 1 FROM template_tag"
-            " WHERE template_id = template.id AND tag_key = :tag)"
+            "EXISTS (SELECT 1 FROM template_tag WHERE template_id = template.id AND tag_key = :tag)"
         )
     values = {
         "search": fold(search.strip()),
@@ -179,9 +178,7 @@ def restore(db: Database, template_id: int) -> Template:
 
 def purge_deleted(db: Database, *, now: float) -> int:
     """Remove for good what was deleted more than 30 days ago. Returns how many that were."""
-    return db.execute(
-        "DELETE FROM template WHERE deleted_at < ?", (now - KEPT_DELETED_S,)
-    ).rowcount
+    return db.execute("DELETE FROM template WHERE deleted_at < ?", (now - KEPT_DELETED_S,)).rowcount
 
 
 _SELECT = """

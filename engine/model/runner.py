@@ -13,6 +13,7 @@ from engine.cache.page import Page
 from engine.cache.part import Hold, Part, Storage, View
 from engine.cache.row import Row
 from engine.model import attention, device
+from engine.model.head import LastTokenHead
 from engine.model.info import AttentionMode, ModelInfo
 from engine.model.kv import PartStorage, PrivateStorage
 from engine.model.loader import LoadedModel
@@ -37,6 +38,7 @@ class Runner:
         self._model: Any = loaded.model
         self._num_layers = len(loaded.layout.layers)
         self._bytes_per_token = self._measure_bytes_per_token()
+        self._head = LastTokenHead(self._model)
         mode, reason = self._establish_mode(loaded)
         self._mode = mode
         self.info = ModelInfo(
@@ -79,7 +81,8 @@ class Runner:
             return [
                 self.next_tokens([row], [own])[0] for row, own in zip(rows, samplers, strict=True)
             ]
-        logits = self._forward(rows, rows[0].num_uncomputed)[:, -1]
+        with self._head.narrowed():
+            logits = self._forward(rows, rows[0].num_uncomputed)[:, -1]
         tokens = sample(logits, samplers)
         mx.eval(tokens, [_states(row) for row in rows])
         chosen: Any = tokens.tolist()

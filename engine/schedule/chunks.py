@@ -12,14 +12,12 @@ _SMOOTHING = 0.3
 def chunk_tokens(start: int, remaining: int, limit: int) -> int:
     """Tokens of the next chunk of a prompt that stands at `start` with `remaining` tokens to go.
 
-    At most `limit` rounded up to the grid. The last piece is at most one grid step, because its
-    logits are computed for every token in it.
+    At most `limit` (but at least one grid step), ending on the grid unless the prompt ends first.
     """
-    if remaining <= GRID:
-        return remaining
     limit = max(GRID, limit)
-    end = min(start + limit, start + remaining - 1) // GRID * GRID
-    return end - start if end > start else min(limit, remaining - 1)
+    if remaining <= limit:
+        return remaining
+    return (start + limit) // GRID * GRID - start
 
 
 class PrefillRate:

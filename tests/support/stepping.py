@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.cache.row import Row
-from engine.commands import Cancel, Command, DropPin, Submit, WarmPin
+from engine.commands import Cancel, Command, DropPin, Pause, Submit, WarmPin
 from engine.config import EngineConfig
 from engine.loop import Counters, EngineLoop, LoopParts
 from engine.metrics import EngineMetrics
@@ -132,11 +132,14 @@ class SteppedLoop:
     def cancel(self, request_id: str) -> None:
         self.obey(Cancel(request_id))
 
-    def pin(self, name: str, tokens: Sequence[int]) -> None:
-        self.obey(WarmPin(name, tuple(tokens)))
+    def pin(self, name: str, tokens: Sequence[int], keep: bool = True) -> None:
+        self.obey(WarmPin(name, tuple(tokens), keep))
 
     def unpin(self, name: str) -> None:
         self.obey(DropPin(name))
+
+    def pause(self, on: bool) -> None:
+        self.obey(Pause(on))
 
     def step(self) -> list[tuple[Event, ...]]:
         """One step. Returns what it delivered, a tuple a delivery."""

@@ -1,4 +1,4 @@
-"""Chunks of a prompt end on the grid, the last one is small, and their size follows the measured speed."""
+"""Chunks of a prompt end on the grid, and their size follows the measured speed."""
 
 from __future__ import annotations
 
@@ -26,14 +26,19 @@ def chunks(start: int, num_tokens: int, limit: int) -> list[int]:
     [
         (0, 1, 256, [1]),
         (0, 64, 256, [64]),
-        (0, 65, 256, [64, 1]),
+        (0, 65, 64, [64, 1]),
+        (0, 65, 256, [65]),
+        (0, 256, 256, [256]),
+        (0, 257, 256, [256, 1]),
         (0, 300, 256, [256, 44]),
         (0, 300, 128, [128, 128, 44]),
-        (0, 320, 512, [256, 64]),
+        (0, 320, 512, [320]),
         (299, 1, 256, [1]),
-        (200, 100, 256, [56, 44]),
+        (200, 100, 64, [56, 44]),
+        (200, 300, 256, [248, 52]),
         (63, 66, 64, [1, 64, 1]),
         (1, 500, 100, [63, 64, 64, 64, 64, 64, 64, 53]),
+        (1, 300, 150, [127, 128, 45]),
         (0, 200, 1, [64, 64, 64, 8]),
     ],
 )
@@ -47,29 +52,20 @@ def test_chunks_cover_the_prompt_on_the_grid(start: int, num_tokens: int, limit:
     sizes = chunks(start, num_tokens, limit)
     assert sum(sizes) == num_tokens
     assert max(sizes) <= max(GRID, limit)
-    assert sizes[-1] <= GRID, "logits are computed for all of the last chunk"
     at = start
     for size in sizes[:-1]:
         at += size
         assert at % GRID == 0
 
 
-@given(st.integers(0, 60), st.integers(200, 3000), st.integers(64, 512))
+@given(st.integers(1, 60), st.integers(1, 3000), st.integers(1, 8))
 @effort(100)
-def test_cold_and_warm_runs_are_cut_alike(grid_steps: int, num_tokens: int, limit: int) -> None:
-    """From any point of the grid on, a run that restored what is before it has the same ends at a
-    limit of one grid step."""
-    start = min(grid_steps * GRID, (num_tokens - 1) // GRID * GRID)
-    cold, at = [], 0
-    for size in chunks(0, num_tokens, GRID):
-        at += size
-        cold.append(at)
-    warm, at = [], start
-    for size in chunks(start, num_tokens - start, GRID):
-        at += size
-        warm.append(at)
-    assert warm == [end for end in cold if end > start]
-    assert all(end % GRID == 0 for end in cold[:-1])
+def test_a_cold_and_a_warm_run_are_cut_alike(hit: int, rest: int, grid_steps: int) -> None:
+    """A run that restored a number of whole chunks ends its chunks where a cold run does."""
+    limit = grid_steps * GRID
+    start = hit * limit
+    cold, warm = chunks(0, start + rest, limit), chunks(start, rest, limit)
+    assert cold == [limit] * hit + warm
 
 
 def test_the_rate_follows_what_is_measured() -> None:
