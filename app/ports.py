@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.request import Prompt, Request, RequestRecord
@@ -49,8 +50,26 @@ class EnginePort(Protocol):
     def cancel(self, request_id: str) -> None:
         """The request ends with Finished(ABORT). Raises UnknownRequest."""
 
-    def pin(self, spec: PinSpec) -> None: ...
+    def prefix(self, spec: PinSpec) -> Prompt:
+        """Takes milliseconds. Raises TemplateError, EngineUnavailable."""
+
+    def pause(self) -> None:
+        """Running requests finish, new ones wait."""
+
+    def resume(self) -> None: ...
+
+    @property
+    def pins(self) -> Mapping[str, PinSpec]: ...
+
+    def pin(self, spec: PinSpec) -> None:
+        """Raises PinRefused, TemplateError, EngineUnavailable."""
+
+    def warm(self, spec: PinSpec) -> None:
+        """Compute without keeping. Raises as `pin`."""
 
     def unpin(self, name: str) -> None: ...
+
+    def switch_model(self, model: Path, model_id: str) -> None:
+        """Serve another model; requests in the old one end with an error."""
 
     def drain_records(self) -> list[RequestRecord]: ...

@@ -183,6 +183,16 @@ class Engine:
             raise EngineUnavailable(self._reason)
         return formatter.format(messages, tools, template_kwargs)
 
+    def prefix(self, spec: PinSpec) -> Prompt:
+        """The tokens that every request with this beginning starts with. Takes milliseconds.
+
+        Raises TemplateError, InvalidText, EngineUnavailable.
+        """
+        formatter = self._formatter
+        if formatter is None:
+            raise EngineUnavailable(self._reason)
+        return formatter.prefix(spec.messages, spec.tools)
+
     def submit(self, request: Request) -> None:
         """Queue a request. Its answer may be cut to what the context window and the KV budget
         leave.
@@ -219,6 +229,12 @@ class Engine:
         self._set_paused(False)
 
     # Pins
+
+    @property
+    def pins(self) -> Mapping[str, PinSpec]:
+        """The pins that were taken and not let go, by name."""
+        with self._lock:
+            return dict(self._pins)
 
     def pin(self, spec: PinSpec) -> None:
         """Keep a prefix warm from now on, through restarts of the engine thread and changes of

@@ -158,7 +158,7 @@ class Recorder:
         if done.cancelled():
             return
         error = done.exception()
-        if error is not None:
+        if error is not None and (batch.records or batch.minutes):
             if type(error) is not type(self._trouble):
                 logger.error("history could not be written: %s", error)
             with self._lock:

@@ -60,6 +60,7 @@ class StorageThread:
     def start(self) -> Future[None]:
         """Done when the database is open. Fails with what `open_database` raises; then every job,
         waiting or yet to come, fails with the same error."""
+        self._opened.set_running_or_notify_cancel()  # from here on nobody can cancel it
         self._thread.start()
         return self._opened
 

@@ -29,12 +29,11 @@ from engine.errors import ConfigError, EngineError
         ("step_target_s", 0.0, "step_target_s must be positive, not 0.0"),
     ],
 )
-def test_a_setting_that_cannot_work_is_refused(
-    field: str, value: float, message: str
-) -> None:
+def test_a_setting_that_cannot_work_is_refused(field: str, value: float, message: str) -> None:
     with pytest.raises(ConfigError, match=message) as refused:
         EngineConfig(**{field: value})  # type: ignore[arg-type]
-    assert isinstance(refused.value, EngineError) and isinstance(refused.value, ValueError)
+    assert isinstance(refused.value, EngineError)
+    assert isinstance(refused.value, ValueError)
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def check_told(loop: SteppedLoop, asked: Request) -> Finished:
     """What is told of a request that came to its own end: in order, complete, once."""
     events = loop.events[asked.id]
     kinds = [type(event) for event in events]
-    assert kinds.count(Started) == 1 and kinds[0] is Started
-    assert kinds[-1] is Finished and kinds.count(Finished) == 1 and Failed not in kinds
+    assert (kinds[0], kinds[-1]) == (Started, Finished)
+    assert (kinds.count(Started), kinds.count(Finished), kinds.count(Failed)) == (1, 1, 0)
     end = loop.finished(asked.id)
     started = loop.started(asked.id)
     num_prompt = len(asked.prompt.tokens)
@@ -76,7 +76,7 @@ def test_a_request_from_its_start_to_its_end() -> None:
 
 
 def test_times_are_those_of_the_clock() -> None:
-    """A token takes a millisecond: 300 of prompt, of which the last 44 bring the first answer token."""
+    """A token takes a millisecond: 300 of prompt, whose last 44 bring the first answer token."""
     loop = SteppedLoop(prefill_chunk=256)
     loop.submit(request("a", PROMPT, 11))
     loop.clock.now += 2.0
@@ -173,7 +173,10 @@ def test_each_step_delivers_once_and_a_start_is_told_before_its_prefill() -> Non
         if starts:
             assert batches[0] is starts[0], "the start is told first"
             assert all(isinstance(event, Started) for event in starts[0])
-    assert len([event for batch in loop.batches for event in batch if isinstance(event, Finished)]) == 4
+    assert (
+        len([event for batch in loop.batches for event in batch if isinstance(event, Finished)])
+        == 4
+    )
 
 
 def test_rows_that_decode_go_through_one_forward_and_one_chunk_goes_beside_them() -> None:
@@ -288,7 +291,8 @@ def test_a_request_that_can_never_fit_fails_with_the_figures() -> None:
     loop.submit(request("large", PROMPT, 5), request("small", PROMPT[:20], 5))
     loop.finish_all()
     (failed,) = loop.ends("large")
-    assert isinstance(failed, Failed) and isinstance(failed.error, PromptTooLong)
+    assert isinstance(failed, Failed)
+    assert isinstance(failed.error, PromptTooLong)
     assert str(failed.error).startswith("This prompt has 305 tokens > 244 tokens")
     assert loop.kinds("large") == [Failed]
     assert loop.finished("small").reason is FinishReason.LENGTH
@@ -316,7 +320,9 @@ def test_priorities_order_the_starts() -> None:
         loop.submit(request(name, PROMPT[:10], 1, priority=Priority(priority)))
         loop.clock.now += 0.1
     loop.finish_all()
-    order = [event.request_id for batch in loop.batches for event in batch if isinstance(event, Started)]
+    order = [
+        event.request_id for batch in loop.batches for event in batch if isinstance(event, Started)
+    ]
     assert order == ["one", "two", "background", "pinlike"]
 
 

@@ -1,4 +1,4 @@
-"""Pins: what they cost together, how they come to stand, who goes before them, and what proves their use."""
+"""Pins: what they cost together, how they come to stand, who goes first, what proves their use."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_requests_go_before_pins() -> None:
 
 
 def test_pins_that_are_built_take_no_requests_place() -> None:
-    """Pins are warmed at the lowest priority: a request does not wait until one of them is complete."""
+    """Pins have the lowest priority: a request does not wait until one of them is complete."""
     loop = SteppedLoop(prefill_chunk=64, max_running=2)
     for n in range(2):
         loop.pin(f"pin{n}", [n, *range(200, 1000)])

@@ -1,4 +1,4 @@
-"""How hard the random tests try: the same examples in every ordinary run, many new ones when asked to."""
+"""How hard random tests try: the same examples in every ordinary run, many new ones when asked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ settings.register_profile("ondol-long", derandomize=False, deadline=None, print_
 
 
 def effort(examples: int, steps: int = 50) -> settings:
-    """Settings for a property of `examples` examples, or a machine of so many runs of `steps` steps.
+    """Settings for a property of so many examples, or a machine of so many runs of `steps` steps.
 
     With ONDOL_LONG_TESTS=1 in the environment, twenty times as many, never the same.
     """

@@ -1,8 +1,9 @@
 """What goes first when memory is short, and what never goes.
 
-The oracle rows B1, B3, B4, A3, A5, A7, I4 order a queue of free blocks. Here there is no such queue: KV that
-nobody uses stays where it lies until its memory is wanted. What those rows are for is the order in which
-memory is given back: first what nobody can find, then the least recently used, ends before beginnings.
+The oracle rows B1, B3, B4, A3, A5, A7, I4 order a queue of free blocks. Here there is no such queue:
+KV that nobody uses stays where it lies until its memory is wanted. What those rows are for is the
+order in which memory is given back: first what nobody can find, then the least recently used, ends
+before beginnings.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def test_the_end_of_a_prefix_goes_before_its_beginning_I4() -> None:
 
 def test_the_least_recently_used_prefix_goes_first_A3_A5() -> None:
     cache = make_cache()
-    prompts = {name: [base + n for n in range(40)] for name, base in (("a", 100), ("b", 200), ("c", 300))}
+    prompts = {
+        name: [base + n for n in range(40)] for name, base in (("a", 100), ("b", 200), ("c", 300))
+    }
     for name in "abca":  # "a" is used again: it is the youngest now
         run(cache, prompts[name])
     order = []
@@ -55,7 +58,7 @@ def test_the_least_recently_used_prefix_goes_first_A3_A5() -> None:
 
 
 def test_what_nobody_can_find_goes_before_anything_findable_B1_B3() -> None:
-    """With hits on whole pages only, the tokens after a row's last full page serve nobody after it."""
+    """With hits on whole pages only, the tokens after a row's last full page serve nobody."""
     cache = make_cache(match_unit=16)
     old, young = list(range(100, 116)), [*range(200, 216), 1, 2, 3]
     run(cache, old)
@@ -92,7 +95,7 @@ def test_a_large_part_is_cut_a_quarter_at_a_time_because_a_cut_copies_the_rest()
 
 
 def test_a_branch_goes_before_what_it_stands_on() -> None:
-    """The trunk is older than its branches, and is left to the last: nothing unfindable outlives it."""
+    """The trunk is older than its branches and goes last: nothing outlives what it stands on."""
     cache = make_cache()
     run(cache, PROMPT)
     branches = [[*PROMPT[:50], 900 + n, *range(700, 720)] for n in range(3)]
@@ -188,7 +191,7 @@ def test_another_policy_may_rank_otherwise() -> None:
 
 
 def test_a_cut_keeps_all_of_a_page_that_stays() -> None:
-    """Two pages of one part may begin at the same token; a cut between them must not shorten the one kept."""
+    """Two pages of one part may begin at the same token; a cut between them spares the one kept."""
     cache = make_cache(page_tokens=4)
     trunk = list(range(1, 16))
     run(cache, trunk)
@@ -234,7 +237,7 @@ def test_giving_back_reaches_all_that_a_dropped_part_stood_on() -> None:
 
 
 def test_what_is_held_stays_findable_when_another_copy_of_it_is_cut() -> None:
-    """Two parts hold the same first token; the one in use is the one that must stay in the index."""
+    """Two parts hold the same first token; the one in use must stay in the index."""
     cache = make_cache(page_tokens=4)
     run(cache, [1, 2])
     cache.hold(cache.match([1]), "pin")

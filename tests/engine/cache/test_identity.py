@@ -63,7 +63,8 @@ def test_equal_tokens_in_two_pages_get_two_digests_in_a_chain_G6() -> None:
     (first,) = root.children.values()
     (second,) = first.children.values()
     assert first.key == second.key
-    assert root.digest is not None and first.digest is not None
+    assert root.digest is not None
+    assert first.digest is not None
     assert first.digest == page_digest(root.digest, first.key)
     assert second.digest == page_digest(first.digest, second.key) != first.digest
     assert second.parent is first

@@ -1,4 +1,4 @@
-"""The oracle's rows of section K that concern what is restored: how much, when, and for how many at once."""
+"""The oracle's rows of section K on what is restored: how much, when, and for how many at once."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_churn_beyond_the_budget_defeats_plain_lru_K16() -> None:
 
 
 def test_admission_credits_hits_K17() -> None:
-    """A pool of 341 pages of 16: eight requests of 927 + 128 tokens fit when their prompt is one and warm."""
+    """341 pages of 16: eight requests of 927 + 128 tokens fit when their prompt is one and warm."""
     pool = 341 * 16
     cold = SteppedLoop(budget_tokens=pool, match_unit=16)
     cold.submit(*(request(f"r{n}", prompt(1000 * n, 927), 128) for n in range(8)))

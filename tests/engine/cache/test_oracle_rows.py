@@ -1,13 +1,13 @@
-"""The oracle's rows of sections A, B and I, for one full-attention group. The names of the tests end with the row.
+"""The oracle's rows of sections A, B and I, for one full-attention group; each test ends with its row.
 
-The rows speak of blocks with ids from a pool; here there are pages (index entries), parts (where KV lies), rows
-(running requests) and holds. "10 free blocks of 16" is a budget of 160 tokens. Numbers of whole pages come from
-a cache whose match unit is the page; token-granular numbers stand beside them.
+The rows speak of blocks with ids from a pool; here there are pages (index entries), parts (where KV
+lies), rows (running requests) and holds. "10 free blocks of 16" is a budget of 160 tokens. Numbers of
+whole pages come from a cache whose match unit is the page; token-granular numbers stand beside them.
 
-Elsewhere: A3, A5, A7, B1, B3, B4, I4 (orders of a free list) in test_eviction; B6, B7, I1 in test_identity;
-section G in test_oracle_tree; section K in test_oracle_reuse; E8 in schedule/test_scheduler.
+Elsewhere: A3, A5, A7, B1, B3, B4, I4 (orders of a free list) in test_eviction; B6, B7, I1, G6 in
+test_identity; section G in test_oracle_tree; section K in test_oracle_reuse; E8 in test_scheduler.
 
-Set-up not given: A8 (before A9; its neighbours leave only one reading: the second request is freed too).
+Set-up not given: A8, on which A9 builds; its neighbours leave one reading, both requests are freed.
 
 | row | here |
 |---|---|
@@ -17,7 +17,7 @@ Set-up not given: A8 (before A9; its neighbours leave only one reading: the seco
 | A19 | adopted: session and client are no part of an identity |
 | A20 | with images, when a model takes them |
 | A22 | not adopted: nobody listens to cache events |
-| A23 | replaced by admission: prompt, answer and growth of running rows fit the budget, or the request waits |
+| A23 | replaced by admission: prompt, answer and growth of running rows fit, or it waits |
 | A24, section C, D, G7, G9 | with sliding windows and recurrent states |
 | A26, B12, G10 | not adopted: no draft models |
 | B9, B10 | replaced by counters that never fall; a rate is their difference |
@@ -85,7 +85,7 @@ def test_a_cold_prompt_makes_full_pages_named_in_a_chain_A1(unit: int) -> None:
         assert digest is not None
         digest = page_digest(digest, page.key)
         assert (page.digest, page.part) == (digest, r0.tail)
-    assert r0.tail.open and not r0.tail.holds, "used by its owner alone"
+    assert (r0.tail.open, r0.tail.holds) == (True, {}), "used by its owner alone"
 
 
 @pytest.mark.parametrize(("unit", "hit"), [(PAGE, 48), (TOKEN, 52)])
@@ -128,7 +128,10 @@ def test_a_prompt_that_needs_the_whole_pool_gets_it_A5() -> None:
 @BOTH_UNITS
 def test_two_cold_prompts_fill_what_they_need_A6_and_are_found_later_A9(unit: int) -> None:
     cache = make_cache(16, unit)
-    r0, r1 = cache.open_row(list(range(87)), limit=86), cache.open_row(list(range(500, 548)), limit=47)
+    r0, r1 = (
+        cache.open_row(list(range(87)), limit=86),
+        cache.open_row(list(range(500, 548)), limit=47),
+    )
     for row in (r0, r1):
         compute(cache, row)
     assert (cache.num_pages, used(cache), free_pages(cache)) == (5 + 3, 87 + 48, 1)
@@ -148,7 +151,17 @@ def test_decoding_adds_no_page_before_one_is_full_A10() -> None:
         row.tokens.append(token)
         compute(cache, row)
         named.append((row.num_computed, len(pages(cache))))
-    assert named == [(56, 3), (57, 3), (58, 3), (59, 3), (60, 3), (61, 3), (62, 3), (63, 3), (64, 4)]
+    assert named == [
+        (56, 3),
+        (57, 3),
+        (58, 3),
+        (59, 3),
+        (60, 3),
+        (61, 3),
+        (62, 3),
+        (63, 3),
+        (64, 4),
+    ]
     assert all(page.digest for page in pages(cache))
 
 
@@ -256,7 +269,7 @@ def test_memory_comes_back_in_whole_pages_and_no_more_than_asked_I8() -> None:
 
 
 def test_free_and_cached_always_make_the_pool_I10() -> None:
-    """Pages of 4, a pool of 8: two cached, six taken one by one, the seventh from the cached ones."""
+    """Pages of 4, a pool of 8: two cached, six taken, the seventh comes from the cached ones."""
     cache = make_cache(4, 4)
     pool = 32
     run(cache, list(range(100, 108)))

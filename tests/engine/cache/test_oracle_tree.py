@@ -1,4 +1,4 @@
-"""The oracle's rows of section G, for one full-attention group: the tree, its locks, and conversations on it."""
+"""The oracle's rows of section G, for one full-attention group: tree, locks, conversations."""
 
 from __future__ import annotations
 
@@ -167,7 +167,9 @@ def test_memory_of_the_index_G22() -> None:
     finally:
         tracemalloc.stop()
     cached = common + num_sequences * own
-    assert 0.99 * cached <= cache.used_bytes <= cached, "a few share their first own token by chance"
+    assert 0.99 * cached <= cache.used_bytes <= cached, (
+        "a few share their first own token by chance"
+    )
     keys, stack = 0, list(cache.roots.values())
     while stack:
         page = stack.pop()

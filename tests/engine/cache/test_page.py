@@ -59,6 +59,7 @@ def test_a_page_begins_where_its_parent_ends() -> None:
 def test_a_page_is_attached_while_it_lies_in_a_part_and_a_root_always() -> None:
     root = Page(None, b"", None, None)
     page = Page(root, key(1), Part(0, None, FakeStorage()), None)
-    assert root.attached and page.attached
+    assert root.attached
+    assert page.attached
     page.part = None
     assert not page.attached

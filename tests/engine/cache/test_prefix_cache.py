@@ -185,7 +185,9 @@ def test_two_cold_rows_of_the_same_tokens_make_one_index_and_the_copy_goes_with_
     assert (cache.num_pages, tokens_used(cache)) == (3, 40)
 
 
-def test_a_row_whose_pages_were_evicted_from_the_copy_of_another_finds_its_own_place_again() -> None:
+def test_a_row_whose_pages_were_evicted_from_the_copy_of_another_finds_its_own_place_again() -> (
+    None
+):
     cache = make_cache()
     first, second = cache.open_row(PROMPT), cache.open_row(PROMPT)
     compute(cache, first)
@@ -211,7 +213,8 @@ def test_a_follower_seals_the_leaders_tail_and_copies_nothing() -> None:
     before = tokens_used(cache)
     follower = cache.open_row([*PROMPT[:20], 900, 901])
     assert (follower.num_cached, tokens_used(cache)) == (20, before)
-    assert not sealed.open and isinstance(sealed.storage, FakeStorage) and sealed.storage.sealed
+    assert isinstance(sealed.storage, FakeStorage)
+    assert (sealed.open, sealed.storage.sealed) == (False, True)
     assert (leader.tail.base, follower.tail.base) == (36, 20)
     assert leader.num_computed == 36
     assert {hold.views[0].end for hold in sealed.holds} == {20, 36}
@@ -316,5 +319,8 @@ def test_rows_run_on_while_everything_around_them_is_evicted() -> None:
     for _ in range(6):
         compute(cache, row, 5)
         cache.reclaim(10_000)
-        check_states([*row.hold.views, *row.tail.chain(row.num_computed)[1:]], list(row.tokens)[: row.num_computed])
+        check_states(
+            [*row.hold.views, *row.tail.chain(row.num_computed)[1:]],
+            list(row.tokens)[: row.num_computed],
+        )
     assert (stands_on.end, cache.used_bytes) == (30, cache.held_bytes())

@@ -70,7 +70,7 @@ def test_a_hundred_thousand_operations() -> None:
 
 
 class CountedChildren(dict[bytes, Page]):
-    """Children of a page that count how often they are looked up, and how many of them are looked at."""
+    """Children of a page that count how often they are looked up and how many are looked at."""
 
     lookups = visits = 0
 

@@ -103,7 +103,8 @@ def test_asking_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("used", "wanted", "missing"), [(0, 0, 0), (0, 1280, 0), (0, 1281, 1 + 10), (640, 1000, 360 + 10)]
+    ("used", "wanted", "missing"),
+    [(0, 0, 0), (0, 1280, 0), (0, 1281, 1 + 10), (640, 1000, 360 + 10)],
 )
 def test_room_is_made_a_little_at_a_time(used: int, wanted: int, missing: int) -> None:
     """A budget of 1,280 tokens; beyond what is missing, a 128th of it is asked for."""

@@ -17,7 +17,8 @@ def chunks(start: int, num_tokens: int, limit: int) -> list[int]:
         found.append(chunk_tokens(start, num_tokens, limit))
         start += found[-1]
         num_tokens -= found[-1]
-        assert found[-1] > 0 and num_tokens >= 0
+        assert found[-1] > 0
+        assert num_tokens >= 0
     return found
 
 
@@ -80,7 +81,9 @@ def test_the_rate_follows_what_is_measured() -> None:
     assert rate.tokens_per_s == pytest.approx(64.0, rel=1e-3)
 
 
-@pytest.mark.parametrize(("num_tokens", "seconds"), [(31, 0.001), (1, 1.0), (256, 0.0), (256, -1.0)])
+@pytest.mark.parametrize(
+    ("num_tokens", "seconds"), [(31, 0.001), (1, 1.0), (256, 0.0), (256, -1.0)]
+)
 def test_a_chunk_that_tells_nothing_is_ignored(num_tokens: int, seconds: float) -> None:
     rate = PrefillRate()
     before = rate.tokens_per_s

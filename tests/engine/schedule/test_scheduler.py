@@ -85,7 +85,11 @@ def test_an_empty_scheduler_has_nothing_to_do() -> None:
     office = Office()
     assert office.admit() == []
     assert not office.plan()
-    assert (office.scheduler.running, office.scheduler.jobs, office.scheduler.num_waiting) == ([], [], 0)
+    assert (office.scheduler.running, office.scheduler.jobs, office.scheduler.num_waiting) == (
+        [],
+        [],
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -254,7 +258,7 @@ def test_a_short_prompt_overtakes_a_long_one() -> None:
 
 
 def test_a_long_prompt_is_not_overtaken_for_ever() -> None:
-    """Ten seconds of prefill, and a new short prompt of half a second arrives whenever one is done."""
+    """Ten seconds of prefill; a new short prompt of half a second arrives whenever one is done."""
     office = Office(max_running=1000)
     office.scheduler.rate.tokens_per_s = 100.0
     long = office.add("long", 1000, at=0.0)
