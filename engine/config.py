@@ -23,7 +23,8 @@ class EngineConfig:
                       to the token
     max_running       most requests that run at once
     max_queue         most requests that wait; beyond it submit raises QueueFull
-    prefill_chunk     most prompt tokens in one forward pass; None: chosen by the device
+    prefill_chunk     most prompt tokens in one forward pass, at least 64; None: chosen by the
+                      device
     step_target_s     a prefill chunk beside running decodes should not take longer; None: chosen
                       by the device
     max_pin_share     most of the budget that pins may take

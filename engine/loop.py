@@ -222,6 +222,7 @@ class EngineLoop:
             job.stream = TextStream(self._codec, job.request.stop)
             usage = job.usage()
             if not job.pin:
+                self._pins.count_hits(job)
                 self._metrics.admitted(usage.prompt_tokens, usage.cached_tokens, job.max_tokens)
                 self._counters.requests += 1
                 self._counters.hits += usage.cached_tokens > 0
@@ -250,10 +251,9 @@ class EngineLoop:
         else:
             self._runner.prefill(row, chunk)
             self._cache.publish(row)
+            if not job.pin:
+                self._events.append(Progress(job.request.id, row.num_computed))
         self._scheduler.rate.observe(chunk, self._clock() - began)
-        if not job.pin and self._scheduler.knows(job.request.id):
-            done = min(row.num_computed, len(job.request.prompt.tokens))
-            self._events.append(Progress(job.request.id, done))
         if not job.max_tokens and not row.num_uncomputed:
             self._finish(job, FinishReason.LENGTH)
 
@@ -344,6 +344,7 @@ class EngineLoop:
         self._counters.seq += 1
         running = self._scheduler.running
         used, open_bytes = self._cache.used_bytes, self._cache.open_bytes
+        prefill_tokens, prefill_done = self._longest_prefill(running)
         self.snapshot = Snapshot(
             seq=self._counters.seq,
             state=EngineState.BUSY if running or self._scheduler.num_waiting else EngineState.READY,
@@ -359,7 +360,21 @@ class EngineLoop:
             paused=self._paused,
             num_running=len(running),
             num_waiting=self._scheduler.num_waiting,
+            prefill_done=prefill_done,
+            prefill_tokens=prefill_tokens,
             num_pages=self._cache.num_pages,
             num_parts=len(self._cache.parts),
             pins=tuple(self._pins.statuses()),
+        )
+
+    def _longest_prefill(self, running: Sequence[Job]) -> tuple[int, int]:
+        """Tokens of the longest prompt of a request that has no first token yet, and how many of
+        them stand in KV."""
+        return max(
+            (
+                (len(job.request.prompt.tokens), job.row.num_computed)
+                for job in running
+                if job.row is not None and not job.pin and not job.num_generated
+            ),
+            default=(0, 0),
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.cache.page import Page
 from engine.cache.part import Hold
 from engine.cache.prefix_cache import PrefixCache
 from engine.schedule.job import Job
@@ -17,14 +16,18 @@ HOLD_OWNER = "pin"
 @dataclass(slots=True)
 class _Pin:
     name: str
-    num_tokens: int
+    tokens: tuple[int, ...]
     keep: bool
     state: PinState
     job: Job | None = None
     hold: Hold | None = None
-    last: Page | None = None
-    hits_before: int = 0
+    hits: int = 0
     error: str = ""
+    checked_at: int = 0  # the cache's `given_back` when the prefix was last seen whole
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.tokens)
 
 
 class PinKeeper:
@@ -38,25 +41,32 @@ class PinKeeper:
     def begin(self, job: Job, keep: bool) -> None:
         """A job starts to warm the pin it names; the pin of that name before it is let go."""
         self.drop(job.pin)
-        self._pins[job.pin] = _Pin(
-            job.pin, len(job.request.prompt.tokens), keep, PinState.QUEUED, job
-        )
+        self._pins[job.pin] = _Pin(job.pin, job.request.prompt.tokens, keep, PinState.QUEUED, job)
 
     def complete(self, job: Job) -> None:
         """The job has computed its tokens: hold them. Call before the job's row is closed."""
         assert job.row is not None
         pin = self._pins[job.pin]
         self._cache.publish_partial(job.row)
-        match = self._cache.match(job.request.prompt.tokens)
         if pin.keep:
-            pin.hold = self._cache.hold(match, HOLD_OWNER)
-        pin.last, pin.hits_before = match.last, match.last.hits
+            pin.hold = self._cache.hold(self._cache.match(pin.tokens), HOLD_OWNER)
+        pin.checked_at = self._cache.given_back
         pin.job, pin.state = None, PinState.READY
 
     def fail(self, job: Job, error: str) -> None:
         """The job cannot be done."""
         pin = self._pins[job.pin]
         pin.job, pin.state, pin.error = None, PinState.FAILED, error
+
+    def count_hits(self, job: Job) -> None:
+        """A request starts: it hits every pin that its restored tokens begin with."""
+        assert job.row is not None
+        if job.request.salt:  # its tokens were restored from a cache of its own
+            return
+        tokens, num_cached = job.request.prompt.tokens, job.row.num_cached
+        for pin in self._pins.values():
+            if pin.num_tokens <= num_cached and tokens[: pin.num_tokens] == pin.tokens:
+                pin.hits += pin.state is PinState.READY
 
     def job(self, name: str) -> Job | None:
         """The job that warms a pin now, if any."""
@@ -88,16 +98,19 @@ class PinKeeper:
         if pin.job is not None and pin.job.row is not None:
             state, done = PinState.BUILDING, pin.job.row.num_computed
         elif state is PinState.READY:
-            assert pin.last is not None
-            gone = not pin.keep and not pin.last.attached
-            state, done = (PinState.ABSENT, 0) if gone else (state, pin.num_tokens)
+            done = pin.num_tokens
+            if not pin.keep and pin.checked_at != self._cache.given_back:
+                pin.checked_at = self._cache.given_back
+                if self._cache.match(pin.tokens).num_tokens < pin.num_tokens:
+                    pin.state = state = PinState.ABSENT
+                    done = 0
         return PinStatus(
             name=pin.name,
             state=state,
             num_tokens=pin.num_tokens,
             done_tokens=done,
             num_bytes=pin.num_tokens * self._cache.bytes_per_token,
-            hits=pin.last.hits - pin.hits_before if pin.last else 0,
+            hits=pin.hits,
             error=pin.error,
             kept=pin.keep,
         )

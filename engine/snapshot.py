@@ -93,7 +93,8 @@ class PinStatus:
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The engine at one moment. `seq` grows with every snapshot; an equal `seq` means nothing
-    changed."""
+    changed. `prefill_done` of `prefill_tokens` stand in KV of the longest prompt that is being
+    computed for a request; both are 0 where there is none."""
 
     seq: int = 0
     state: EngineState = EngineState.STOPPED
@@ -104,6 +105,8 @@ class Snapshot:
     paused: bool = False
     num_running: int = 0
     num_waiting: int = 0
+    prefill_done: int = 0
+    prefill_tokens: int = 0
     num_pages: int = 0
     num_parts: int = 0
     pins: tuple[PinStatus, ...] = ()

@@ -35,7 +35,7 @@ class TemplateKind(enum.Enum):
 
 def fold(text: str) -> str:
     """The form in which names and tags are compared: neither case nor composition counts."""
-    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", text).casefold())
+    return unicodedata.normalize("NFD", text.casefold())
 
 
 def clean_name(name: str) -> str:

@@ -60,6 +60,7 @@ def _create_tables(db: Database) -> None:
             template_id INTEGER PRIMARY KEY REFERENCES template ON DELETE CASCADE,
             version INTEGER,
             pinned_at REAL NOT NULL,
+            with_template_id INTEGER REFERENCES template ON DELETE SET NULL,
             FOREIGN KEY (template_id, version) REFERENCES template_version (template_id, number)
         ) STRICT;
 

@@ -52,8 +52,8 @@ class Store:
         return opened
 
     def close(self, timeout_s: float | None = None) -> bool:
-        """Finish everything that was asked for, then close. Returns whether that was in time."""
-        self._recorder.flush()
+        """Finish all that was asked for and recorded, then close. Returns whether that was in
+        time."""
         return self._thread.stop(timeout_s)
 
     def _submit(self, job: Callable[[Database], T]) -> Future[T]:
@@ -142,10 +142,21 @@ class Store:
 
     # Pins
 
-    def pin(self, template_id: int, version: PinnedVersion = "latest") -> Future[Pin]:
-        """A pin it has already moves to `version`. Raises UnknownTemplate."""
+    def pin(
+        self,
+        template_id: int,
+        version: PinnedVersion = "latest",
+        *,
+        with_template_id: int | None = None,
+    ) -> Future[Pin]:
+        """A pin that it has already becomes this one; `with_template_id` is the policy that a tool
+        schema is sent with. Raises UnknownTemplate, InvalidTemplate."""
         now = self._clock()
-        return self._submit(lambda db: pins.pin(db, template_id, version, now=now))
+        return self._submit(
+            lambda db: pins.pin(
+                db, template_id, version, with_template_id=with_template_id, now=now
+            )
+        )
 
     def unpin(self, template_id: int) -> Future[None]:
         """Raises NotPinned."""

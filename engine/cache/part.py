@@ -87,6 +87,13 @@ class Part:
         views.reverse()
         return tuple(views)
 
+    def ancestry(self) -> list[Part]:
+        """This part, the one it stands on, and so on down to position 0."""
+        line = [self]
+        while (parent := line[-1].parent) is not None:
+            line.append(parent)
+        return line
+
     def covering(self, position: int) -> Part:
         """The part of this part's chain that holds the token at `position`."""
         part = self

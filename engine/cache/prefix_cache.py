@@ -20,6 +20,8 @@ from engine.cache.part import Hold, Part, Storage, View
 from engine.cache.row import TOKEN_TYPE, Row
 from engine.errors import ConfigError
 
+_EMPTY_SHARE = 8  # room of more than 1/8 of a part's tokens is worth a copy to give back
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -78,7 +80,7 @@ class PrefixCache:
         self._new_storage = new_storage
         self._policy = policy or LeastRecentlyUsed()
         self._clock = 0
-        self._given_back = 0  # bytes, ever
+        self.given_back = 0  # bytes, ever
 
     # Finding
 
@@ -218,22 +220,23 @@ class PrefixCache:
     def reclaim(self, num_bytes: int) -> Reclaimed:
         """Give back at least `num_bytes` if the parts that nobody uses have that much; least
         valuable pages first, leaves before the pages they stand on. Returns what was given back."""
-        pages, before = 0, self._given_back
+        pages, before = 0, self.given_back
         heap = [
             (self._worth(part), part.serial, part) for part in self.parts if self._can_shrink(part)
         ]
         heapq.heapify(heap)
-        while heap and (freed := self._given_back - before) < num_bytes:
+        while heap and (freed := self.given_back - before) < num_bytes:
             _, _, part = heapq.heappop(heap)
             if part not in self.parts:
                 continue  # dropped along with another
-            parent = part.parent
+            line = part.ancestry()
             rival = heap[0][0] if heap else float("inf")
             pages += self._shrink(part, num_bytes - freed, rival)
-            for again in (part, parent):
-                if again in self.parts and self._can_shrink(again):
-                    heapq.heappush(heap, (self._worth(again), again.serial, again))
-        return Reclaimed(pages, self._given_back - before)
+            # What this freed may have been all that its nearest living ancestor was kept for.
+            again = next((ancestor for ancestor in line if ancestor in self.parts), None)
+            if again is not None and self._can_shrink(again):
+                heapq.heappush(heap, (self._worth(again), again.serial, again))
+        return Reclaimed(pages, self.given_back - before)
 
     def clear(self) -> bool:
         """Forget everything that nobody holds. Refused (False) while a row runs (oracle A16)."""
@@ -318,7 +321,7 @@ class PrefixCache:
         """Drop a part that nobody uses and nobody can find, and then whatever it alone kept."""
         while part.dead and part in self.parts:
             self.parts.discard(part)
-            self._given_back += part.storage.num_bytes
+            self.given_back += part.storage.num_bytes
             parent = part.parent
             if parent is None:
                 return
@@ -327,50 +330,59 @@ class PrefixCache:
             part = parent
 
     def _can_shrink(self, part: Part) -> bool:
-        return not part.open and (
-            part.needed_end < part.end
-            or part.storage.num_bytes > part.storage.num_tokens * self.bytes_per_token
-        )
+        return not part.open and (part.needed_end < part.end or self._empty_tokens(part) > 0)
+
+    def _empty_tokens(self, part: Part) -> int:
+        """Tokens that a sealed part has room for and does not hold."""
+        return part.storage.num_bytes // self.bytes_per_token - part.storage.num_tokens
+
+    def _is_mostly_full(self, part: Part) -> bool:
+        """Whether giving back only the empty room would not pay for the copy it takes."""
+        return self._empty_tokens(part) * _EMPTY_SHARE < part.storage.num_tokens
 
     def _worth(self, part: Part) -> float:
-        """Rank of the first page that the part would give up; what cannot be found is worth
-        nothing."""
+        """Rank of the first page that the part would give up; empty room and tokens that cannot be
+        found are worth nothing."""
         needed = part.needed_end
         ranks = [self._policy.rank(page) for page in part.pages if page.end > needed]
         last = max((page.end for page in part.pages), default=0)
-        return min(ranks) if ranks and last == part.end else -1.0
+        found_to_the_end = bool(ranks) and last == part.end
+        return min(ranks) if found_to_the_end and self._is_mostly_full(part) else -1.0
 
     def _shrink(self, part: Part, num_bytes: int, rival: float) -> int:
-        """Cut pages off the part's end: as many as give `num_bytes`, or a quarter of the part where
-        more of it is worth no more than `rival`, since a cut copies what remains. Returns the
-        number of pages that are gone from the index."""
+        """Cut tokens off the part's end: its empty room if that alone pays; else as many pages as
+        give `num_bytes`, or a quarter of the part where more of it is worth no more than `rival`,
+        since a cut copies what remains. Returns the number of pages that are gone from the index.
+        """
         before = part.storage.num_bytes
         needed = part.needed_end
         quarter = part.storage.num_tokens // 4
         pages = sorted(
             (page for page in part.pages if page.end > needed), key=lambda page: -page.end
         )
-        keep = pages[0].end if pages else needed
-        dropped = 0
+        keep = needed
+        gone = 0
+        if pages and pages[0].end == part.end and not self._is_mostly_full(part):
+            keep, pages = part.end, []
         for page in pages:
-            slack = before - (keep - part.base) * self.bytes_per_token
+            slack = before - (page.end - part.base) * self.bytes_per_token
             if slack >= num_bytes and (
-                part.end - keep >= quarter or self._policy.rank(page) > rival
+                part.end - page.end >= quarter or self._policy.rank(page) > rival
             ):
+                keep = page.end
                 break
-            dropped += self._give_up(page, part)
-            if page.start < needed and self.match_unit < self.page_tokens and not page.attached:
+            gone += self._give_up(page, part)
+            if page.start < needed and self.match_unit < self.page_tokens:
                 self._shorten(page, needed, part)
-            keep = max(needed, page.start if page.start > part.base else part.base)
         if keep > part.base:
             part.storage.truncate(keep - part.base)
-            self._given_back += before - part.storage.num_bytes
-            return dropped
+            self.given_back += before - part.storage.num_bytes
+            return gone
         root = self._root_of(pages[-1]) if pages else None
         self._collect(part)
         if root is not None:
             self._forget_root(root)
-        return dropped
+        return gone
 
     def _give_up(self, page: Page, part: Part) -> bool:
         """Take a page out of a part: over to another part that holds the same tokens, or (True) out
@@ -387,9 +399,13 @@ class PrefixCache:
         return True
 
     def _shorten(self, page: Page, end: int, part: Part) -> None:
-        """Of a page just given up, keep the tokens before `end` findable: they are still in use."""
+        """Of a page that the part just gave up, keep the tokens before `end` findable: they are
+        still in use."""
         assert page.parent is not None
-        self._index(page.parent, page.key[: (end - page.start) * TOKEN_BYTES], part)
+        key = page.key[: (end - page.start) * TOKEN_BYTES]
+        known = page.parent.children.get(key)
+        if known is None or known.part is None or known.end > known.part.needed_end:
+            self._index(page.parent, key, part)
 
     @staticmethod
     def _root_of(page: Page) -> Page:

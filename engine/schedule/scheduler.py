@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.cache.prefix_cache import PrefixCache
@@ -72,8 +73,7 @@ class Scheduler:
         if job.request.id in self._jobs:
             raise DuplicateRequest(f"A request with id {job.request.id} is running already.")
         self._jobs[job.request.id] = job
-        self._waiting.append(job)
-        self._waiting.sort(key=lambda waiting: waiting.urgency)
+        self._queue(job)
         self._blocked = self._blocked and self._waiting[0] is not job
 
     def get(self, request_id: str) -> Job:
@@ -103,9 +103,12 @@ class Scheduler:
         that can never start, because they do not fit although nothing else runs."""
         started: list[Job] = []
         hopeless: list[Job] = []
-        while self._waiting and not self._blocked and len(self.running) < self._max_running:
+        while self._waiting and not self._blocked:
             job, running = self._waiting[0], self.running
-            if self._admission.shortfall_bytes(job, running) > 0:
+            fits = self._admission.shortfall_bytes(job, running) <= 0
+            if not fits or len(running) >= self._max_running:
+                if self._set_aside(job, running):
+                    continue
                 if running:
                     self._blocked = True
                     break
@@ -120,6 +123,27 @@ class Scheduler:
             job.admitted_at = now
             started.append(job)
         return started, hopeless
+
+    def _set_aside(self, job: Job, running: Sequence[Job]) -> bool:
+        """Make room for a more urgent job: send a running one that only fills the cache back to the
+        queue. It loses nothing, since what it computed stays findable. False if there is none."""
+        fillers = [
+            other
+            for other in running
+            if not other.max_tokens and other.request.priority > job.request.priority
+        ]
+        if not fillers:
+            return False
+        filler = max(fillers, key=lambda other: other.urgency)
+        assert filler.row is not None
+        self._cache.close_row(filler.row)
+        filler.row = None
+        self._queue(filler)
+        return True
+
+    def _queue(self, job: Job) -> None:
+        self._waiting.append(job)
+        self._waiting.sort(key=lambda waiting: waiting.urgency)
 
     def plan(self, now: float) -> Step:
         """The next step: every job that decodes, and a chunk of the most urgent prefill."""

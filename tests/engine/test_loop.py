@@ -65,10 +65,9 @@ def test_a_request_from_its_start_to_its_end() -> None:
     end = check_told(loop, asked)
     assert loop.kinds("a") == [
         *[Started, Progress, Progress],
-        *[Text, Progress],
-        *[Text, Text, Finished],
+        *[Text, Text, Text, Finished],
     ]
-    assert loop.progress("a") == [128, 256, 300]
+    assert loop.progress("a") == [128, 256]
     assert loop.tokens("a") == answer_to(PROMPT, 3)
     assert (end.reason, end.usage) == (FinishReason.LENGTH, Usage(300, 0, 3))
     assert loop.runner.num_computed == 300 + 2
@@ -366,6 +365,20 @@ def test_counters_records_and_snapshot_agree() -> None:
     assert seen.memory.running == 256 * BYTES_PER_TOKEN
     assert seen.memory.used == loop.cache.used_bytes == seen.memory.running + seen.memory.resident
     assert (seen.num_pages, seen.num_parts) == (loop.cache.num_pages, len(loop.cache.parts))
+
+
+def test_the_snapshot_tells_how_far_the_longest_prefill_is() -> None:
+    loop = SteppedLoop()
+    loop.pin("policy", [7] * 900)
+    loop.submit(request("short", [8] * 100, 50), request("long", [9] * 800, 50))
+    seen = set()
+    while not loop.idle:
+        loop.step()
+        loop.loop._publish_snapshot(force=True)
+        snapshot = loop.loop.snapshot
+        seen.add((snapshot.prefill_done, snapshot.prefill_tokens))
+    assert {(256, 800), (512, 800), (768, 800), (0, 0)} <= seen
+    assert all(tokens in (0, 100, 800) for _, tokens in seen)
 
 
 def test_run_serves_its_inbox_until_told_to_stop() -> None:

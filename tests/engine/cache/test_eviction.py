@@ -1,9 +1,9 @@
 """What goes first when memory is short, and what never goes.
 
-The oracle rows B1, B3, B4, A3, A5, A7, I4 order a queue of free blocks. Here there is no such queue:
-KV that nobody uses stays where it lies until its memory is wanted. What those rows are for is the
-order in which memory is given back: first what nobody can find, then the least recently used, ends
-before beginnings.
+The oracle rows B1, B3, B4, A3, A5, A7, I4 order a queue of free blocks. Here there is no such
+queue: KV that nobody uses stays where it lies until its memory is wanted. What those rows are for
+is the order in which memory is given back: first what nobody can find, then the least recently
+used, ends before beginnings.
 """
 
 from __future__ import annotations
@@ -69,12 +69,20 @@ def test_what_nobody_can_find_goes_before_anything_findable_B1_B3() -> None:
     assert (hit(cache, old), hit(cache, young)) == (0, 16)
 
 
-def test_allocated_but_empty_memory_of_a_sealed_part_counts_as_given_B4() -> None:
-    cache = make_cache(match_unit=16, step=256)
+def test_empty_memory_of_sealed_parts_goes_before_anything_findable_B4() -> None:
+    """Storages grow by 256 tokens; ended requests of a few tokens leave most of theirs empty."""
+    cache = make_cache(step=256)
     run(cache, PROMPT)
-    assert cache.used_bytes == 256 * BYTES_PER_TOKEN
-    assert reclaim(cache, 192) == (192 + 16, 1), "the empty memory and a quarter of the tokens"
-    assert (hit(cache, PROMPT), cache.used_bytes) == (48, 48 * BYTES_PER_TOKEN)
+    asked = [[*PROMPT, 900 + n, *range(10)] for n in range(8)]
+    for tokens in asked:
+        run(cache, tokens)
+    filled = 64 + 8 * 11
+    assert cache.used_bytes == 9 * 256 * BYTES_PER_TOKEN
+    given, pages = reclaim(cache, 1000)
+    assert (given >= 1000, pages) == (True, 0)
+    given, pages = reclaim(cache, cache.used_bytes // BYTES_PER_TOKEN - filled)
+    assert (cache.used_bytes, pages) == (filled * BYTES_PER_TOKEN, 0)
+    assert [hit(cache, tokens) for tokens in asked] == [75] * 8
 
 
 def test_no_more_than_asked_is_given_from_pages_that_are_worth_more_than_others() -> None:

@@ -1,8 +1,9 @@
-"""The oracle's rows of sections A, B and I, for one full-attention group; each test ends with its row.
+"""The oracle's rows of sections A, B and I, for one full-attention group, a test a row.
 
 The rows speak of blocks with ids from a pool; here there are pages (index entries), parts (where KV
-lies), rows (running requests) and holds. "10 free blocks of 16" is a budget of 160 tokens. Numbers of
-whole pages come from a cache whose match unit is the page; token-granular numbers stand beside them.
+lies), rows (running requests) and holds. "10 free blocks of 16" is a budget of 160 tokens. Numbers
+of whole pages come from a cache whose match unit is the page; token-granular numbers stand beside
+them.
 
 Elsewhere: A3, A5, A7, B1, B3, B4, I4 (orders of a free list) in test_eviction; B6, B7, I1, G6 in
 test_identity; section G in test_oracle_tree; section K in test_oracle_reuse; E8 in test_scheduler.

@@ -151,7 +151,7 @@ class CountedStorage:
 def test_memory_of_the_index_G22() -> None:
     """Many sequences of one common beginning: the index keeps each token once, in 4 bytes, and its
     own objects on top are small beside KV, of which a small model has some 10,000 bytes a token."""
-    num_sequences, common, own = (10_000, 10_000, 100) if LONG else (250, 500, 100)
+    num_sequences, common, own = (3_000, 10_000, 100) if LONG else (250, 500, 100)
     cache = PrefixCache(IDENTITY, CountedStorage, bytes_per_token=1)
     chance = random.Random(22)
     trunk = [chance.randrange(32_000) for _ in range(common)]

@@ -7,13 +7,14 @@ the tokens before it, so that a wrong page anywhere is a wrong answer.
 from __future__ import annotations
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from engine.errors import PromptTooLong
 from engine.request import Failed, Finished, FinishReason, Priority, Request, Started
 from engine.snapshot import PinState
 from tests.support.answers import answer_to
-from tests.support.effort import effort
+from tests.support.effort import LONG, long_histories
 from tests.support.engine import request
 from tests.support.fake_runner import check_states
 from tests.support.stepping import SteppedLoop
@@ -75,7 +76,7 @@ class ServingMachine(RuleBasedStateMachine):
         self.cancelled: set[str] = set()
         self.pinned: dict[str, list[int]] = {}
 
-    @rule(asked=st.lists(requests, min_size=1, max_size=4))
+    @rule(asked=st.lists(requests, min_size=1, max_size=8))
     def submit(self, asked: list[tuple[list[int], int, str, Priority]]) -> None:
         longest = self.loop.admission.max_tokens
         for prompt, max_tokens, salt, priority in asked:
@@ -186,5 +187,5 @@ class ServingMachine(RuleBasedStateMachine):
         assert told == answer[: len(told)]
 
 
-ServingMachine.TestCase.settings = effort(100, steps=40)
-TestServing = ServingMachine.TestCase
+ServingMachine.TestCase.settings = long_histories(80, steps=100)
+TestServing = pytest.mark.timeout(3600 if LONG else 120)(ServingMachine.TestCase)
