@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -38,16 +39,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         from app.doctor import doctor
 
         return doctor(settings, load=options.load)
+    if options.command is None and (obstacle := no_window()):
+        say(f"{obstacle} Running `ondol serve`.")
+    elif options.command is None:
+        from app.gui.run import run
+
+        return run(settings, hidden=options.hidden, probe=options.probe)
     from app.serve import serve
 
-    if options.command is None:
-        say("This version of Ondol has no menu-bar app yet: running `ondol serve`.")
     return serve(settings)
 
 
+def no_window() -> str:
+    """Why no window can be shown here; empty where one can."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    if sys.platform == "linux" and not any(os.environ.get(name) for name in names):
+        return "There is no display here."
+    try:
+        import PySide6.QtWidgets  # noqa: F401
+    except ImportError as error:
+        # The package, or one of the system's libraries that it needs.
+        return f"The window cannot be shown: {error}."
+    return ""
+
+
 def _settings(options: argparse.Namespace) -> Settings:
-    if options.command is None:
-        return Settings()
     return Settings(
         host=options.host,
         port=options.port,
@@ -59,48 +75,63 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="ondol", description="A home AI server that computes every prompt prefix once."
+        prog="ondol",
+        description="A home AI server that computes every prompt prefix once. Without a command:"
+        " in the menu bar, with its window.",
     )
     parser.add_argument("--version", action="version", version=f"ondol {_version()}")
+    parser.add_argument(
+        "--hidden", action="store_true", help="start in the menu bar and leave the window closed"
+    )
+    parser.add_argument("--probe", type=_path, metavar="FILE", help=argparse.SUPPRESS)
+    _add_settings(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     serve = commands.add_parser("serve", help="answer clients over HTTP until interrupted")
     doctor = commands.add_parser("doctor", help="say what is there and what is wrong")
     commands.add_parser("bench", help="measure this machine", add_help=False)
     for command in (serve, doctor):
-        _add_settings(command)
+        # What was said before the command is not forgotten: no default overwrites it.
+        _add_settings(command, argument_default=argparse.SUPPRESS)
     doctor.add_argument(
         "--no-load", dest="load", action="store_false", help="do not load the model's weights"
     )
     return parser
 
 
-def _add_settings(parser: argparse.ArgumentParser) -> None:
+def _add_settings(parser: argparse.ArgumentParser, argument_default: str | None = None) -> None:
     parser.add_argument(
         "--host",
         type=parse_host,
-        default=DEFAULT_HOST,
+        default=argument_default or DEFAULT_HOST,
         help=f"loopback address to listen on (default {DEFAULT_HOST})",
     )
     parser.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help=f"0 takes any (default {DEFAULT_PORT})"
+        "--port",
+        type=int,
+        default=argument_default,
+        help=f"0 takes any (default: as set in the window, at first {DEFAULT_PORT})",
     )
     parser.add_argument(
         "--model",
         type=_path,
         metavar="FOLDER",
-        help="an mlx-lm model folder (default: the starter model)",
+        default=argument_default,
+        help="an mlx-lm model folder (default: as set in the window, at first the starter model)",
     )
     parser.add_argument(
         "--data-dir",
         type=_path,
         metavar="FOLDER",
+        default=argument_default,
         help="keep everything here instead of the platform's folders",
     )
     parser.add_argument(
         "--kv-budget",
         type=_size,
         metavar="SIZE",
-        help="most memory for KV, such as 4GiB or 512MiB (default: from this machine's memory)",
+        default=argument_default,
+        help="most memory for KV, such as 4GiB or 512MiB (default: as set in the window, at first"
+        " from this machine's memory)",
     )
 
 

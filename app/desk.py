@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import threading
@@ -12,21 +13,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from app.autostart import LoginItem, find_login_item
+from app.budget import KvLimits, kv_limits
+from app.diagnostics import diagnose
 from app.last_chat import LastChat
 from app.paths import Paths
+from app.pinned import PinnedTemplates
 from app.ports import EnginePort
-from app.prefixes import Price, history_content, pin_name, pin_spec
+from app.prefixes import Price, history_content, pin_name, pin_spec, policy_of
+from app.remove import Removal, plan_removal
 from app.storage.aggregates import MinuteRow
-from app.storage.content import TemplateKind
+from app.storage.content import TemplateKind, check_content
+from app.storage.errors import StorageError
 from app.storage.pins import Pin
 from app.storage.settings_store import Preferences
 from app.storage.store import Store
 from app.storage.templates import Template, TemplateVersion
-from engine.errors import EngineError, EngineUnavailable, PinRefused, UnknownPin
+from engine.errors import EngineError, EngineUnavailable
 from engine.model.info import ModelInfo
 from engine.pins import PinSpec
 from engine.request import RequestRecord
-from engine.snapshot import PinState, Snapshot
+from engine.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +75,8 @@ class Desk:
         self._recent: deque[RequestRecord] = deque(maxlen=RECENT_KEPT)
         self._num_recorded = 0
         self._prefill_rate = DEFAULT_PREFILL_RATE
-        self._refused: dict[str, str] = {}  # pins that the engine did not take, and why
+        self._pinned = PinnedTemplates(engine, store)
+        self._recent_lock = threading.Lock()
         self._workers = ThreadPoolExecutor(2, thread_name_prefix="ondol-desk")
         self._leaving = threading.Event()
         self._rounds = threading.Thread(target=self._make_rounds, name="ondol-rounds", daemon=True)
@@ -100,6 +108,10 @@ class Desk:
         return self._url()
 
     @property
+    def data_folder(self) -> Path:
+        return self._paths.data
+
+    @property
     def log_folder(self) -> Path:
         return self._paths.log_file.parent
 
@@ -110,13 +122,14 @@ class Desk:
 
     def refusal(self, template_id: int) -> str:
         """Why the engine does not keep this pinned template warm; empty if it does."""
-        return self._refused.get(pin_name(template_id), "")
+        return self._pinned.refusal(template_id)
 
     def records_since(self, number: int) -> tuple[int, list[RequestRecord]]:
         """Requests that ended after the first `number` ones, oldest first, and the number now."""
-        now = self._num_recorded
-        missing = min(now - number, len(self._recent))
-        return now, list(self._recent)[len(self._recent) - missing :] if missing > 0 else []
+        with self._recent_lock:
+            now = self._num_recorded
+            missing = min(now - number, len(self._recent))
+            return now, list(self._recent)[len(self._recent) - missing :] if missing > 0 else []
 
     @property
     def can_pin_last_request(self) -> bool:
@@ -133,6 +146,10 @@ class Desk:
     def templates(self, search: str = "") -> Future[tuple[Template, ...]]:
         return self._store.list_templates(search)
 
+    def deleted_templates(self) -> Future[tuple[Template, ...]]:
+        """Those that `restore` still brings back."""
+        return self._store.list_templates(deleted=True)
+
     def versions(self, template_id: int) -> Future[tuple[TemplateVersion, ...]]:
         return self._store.template_versions(template_id)
 
@@ -142,12 +159,19 @@ class Desk:
         """Fails with InvalidTemplate, NameTaken, StorageError."""
         return self._store.create_template(name, kind, content, tags=tags)
 
-    def import_template(self, path: Path) -> Future[Template]:
-        return self._store.import_template(path)
+    def check_content(self, kind: TemplateKind, content: str) -> Future[None]:
+        """Whether a template may hold this; nothing is stored. Fails with InvalidTemplate."""
+        return self._work(lambda: check_content(kind, content))
+
+    def import_template(
+        self, path: Path, *, kind: TemplateKind | None = None, name: str | None = None
+    ) -> Future[Template]:
+        """See `template_files.import_file`. Fails with InvalidTemplate, NameTaken, StorageError."""
+        return self._store.import_template(path, kind=kind, name=name)
 
     def add_version(self, template_id: int, content: str, note: str = "") -> Future[Template]:
         """A pin of the latest version follows within a second."""
-        return self._store.add_template_version(template_id, content, note=note)
+        return self._pinned.after(self._store.add_template_version(template_id, content, note=note))
 
     def rename(self, template_id: int, name: str) -> Future[Template]:
         return self._store.rename_template(template_id, name)
@@ -156,10 +180,10 @@ class Desk:
         return self._store.set_template_tags(template_id, tags)
 
     def delete(self, template_id: int) -> Future[Template]:
-        return self._store.delete_template(template_id)
+        return self._pinned.after(self._store.delete_template(template_id))
 
     def restore(self, template_id: int) -> Future[Template]:
-        return self._store.restore_template(template_id)
+        return self._pinned.after(self._store.restore_template(template_id))
 
     def price(self, kind: TemplateKind, content: str, policy: str | None = None) -> Future[Price]:
         """Fails with TemplateError, EngineUnavailable, ValueError (no JSON)."""
@@ -174,21 +198,28 @@ class Desk:
         """Keep a template warm for good. `with_template_id` is the policy that a tool schema is
         sent with. Fails with PinRefused and then nothing is pinned; while no model serves, the pin
         is kept and tried later."""
-        return self._work(lambda: self._pin(template_id, with_template_id))
+        return self._work(lambda: self._pinned.pin(template_id, with_template_id))
 
     def unpin(self, template_id: int) -> Future[None]:
-        return self._work(lambda: self._unpin(template_id))
+        return self._work(lambda: self._pinned.unpin(template_id))
 
-    def warm(self, template_id: int) -> Future[None]:
-        """Compute a template's prefix now, without keeping it."""
-        return self._work(lambda: self._engine.warm(self._spec(template_id, None)))
+    def warm(self, template_id: int, with_template_id: int | None = None) -> Future[None]:
+        """Compute the prefix of a template that is not pinned now, without keeping it. Fails with
+        PinRefused, TemplateError, EngineUnavailable."""
+        return self._work(
+            lambda: self._engine.warm(self._pinned.spec(template_id, with_template_id))
+        )
 
     def cancel_warming(self, template_id: int) -> Future[None]:
         """Stop computing what is not pinned; a pin stays."""
-        return self._work(lambda: self._let_go(pin_name(template_id)))
+        return self._work(lambda: self._pinned.let_go(pin_name(template_id)))
 
     def pin_last_request(self, name: str) -> Future[Template]:
-        """Make a template of the latest chat and pin it. Fails with NothingToPin, NameTaken."""
+        """Make a template of the latest chat and pin it. A chat with tools gives its beginning, the
+        policy and the tools, as that is what the next one shares with it.
+
+        Fails with NothingToPin, NameTaken, InvalidTemplate and as `pin`; then nothing is left.
+        """
         return self._work(lambda: self._pin_last_request(name))
 
     # History and settings
@@ -212,6 +243,28 @@ class Desk:
         """Load another model folder now (None: the starter) and remember it."""
         return self._work(lambda: self._use_model(folder))
 
+    def kv_limits(self) -> Future[KvLimits]:
+        """Between what a KV budget for the present model may lie."""
+        model = self._engine.model
+        return self._work(lambda: kv_limits(model.weights_bytes if model else 0))
+
+    def starts_at_login(self) -> Future[bool]:
+        """What the system would do, read from where it looks."""
+        return self._work(self._login_item().is_on)
+
+    def start_at_login(self, wanted: bool) -> Future[bool]:
+        """Have the system start Ondol at login, or no longer. Gives what it would do then. Fails
+        with OSError."""
+        return self._work(lambda: self._start_at_login(wanted))
+
+    def diagnostics(self) -> Future[str]:
+        """A report to paste: figures and names, no prompt, answer or key."""
+        return self._work(self._diagnose)
+
+    def removal(self) -> Future[Removal]:
+        """What removing everything would take. Fails with NotOndols, OSError."""
+        return self._work(lambda: plan_removal(self._paths, self._login_item()))
+
     def forget_last_chat(self) -> None:
         self._last_chat.clear()
 
@@ -232,42 +285,63 @@ class Desk:
             num_tokens, num_tokens * model.bytes_per_token, num_tokens / self._prefill_rate
         )
 
-    def _spec(self, template_id: int, with_template_id: int | None) -> PinSpec:
-        template = self._store.template(template_id).result()
-        policy = None
-        if with_template_id is not None:
-            policy = self._store.template(with_template_id).result().latest.content
-        name = pin_name(template_id)
-        return pin_spec(name, template.kind, template.latest.content, policy)
-
-    def _pin(self, template_id: int, with_template_id: int | None) -> Pin:
-        spec = self._spec(template_id, with_template_id)
-        try:
-            self._engine.pin(spec)
-        except EngineUnavailable:
-            logger.info("%s is pinned when a model serves", spec.name)
-        self._refused.pop(spec.name, None)
-        return self._store.pin(template_id, with_template_id=with_template_id).result()
-
-    def _unpin(self, template_id: int) -> None:
-        self._store.unpin(template_id).result()
-        self._let_go(pin_name(template_id))
-
-    def _let_go(self, name: str) -> None:
-        self._refused.pop(name, None)
-        try:
-            self._engine.unpin(name)
-        except UnknownPin:
-            logger.debug("%s was not in the engine", name)
-
     def _pin_last_request(self, name: str) -> Template:
         chat = self._last_chat.get()
         if chat is None:
             raise NothingToPin("No chat has arrived yet.")
-        content = history_content(chat.messages)
-        template = self._store.create_template(name, TemplateKind.CHAT_HISTORY, content).result()
-        self._pin(template.id, None)
+        if not chat.tools:
+            return self._create_and_pin(
+                name, TemplateKind.CHAT_HISTORY, history_content(chat.messages), None
+            )
+        tools = json.dumps(chat.tools, ensure_ascii=False)
+        policy = policy_of(chat.messages)
+        if not policy:
+            return self._create_and_pin(name, TemplateKind.TOOL_SCHEMA, tools, None)
+        kind = TemplateKind.SYSTEM_POLICY
+        beside = self._store.create_template(f"{name} (policy)", kind, policy).result()
+        try:
+            return self._create_and_pin(name, TemplateKind.TOOL_SCHEMA, tools, beside.id)
+        except BaseException:
+            self._store.delete_template(beside.id)
+            raise
+
+    def _create_and_pin(
+        self, name: str, kind: TemplateKind, content: str, with_template_id: int | None
+    ) -> Template:
+        template = self._store.create_template(name, kind, content).result()
+        try:
+            self._pinned.pin(template.id, with_template_id)
+        except BaseException:
+            self._store.delete_template(template.id)
+            raise
         return template
+
+    def _login_item(self) -> LoginItem:
+        return find_login_item(self._paths)
+
+    def _start_at_login(self, wanted: bool) -> bool:
+        item = self._login_item()
+        if wanted:
+            item.turn_on()
+        else:
+            item.turn_off()
+        is_on = item.is_on()
+        self._store.update_preferences(lambda now: replace(now, start_at_login=is_on)).result()
+        return is_on
+
+    def _diagnose(self) -> str:
+        try:
+            preferences = self._store.preferences().result()
+        except StorageError:
+            preferences = None
+        return diagnose(
+            self._engine.snapshot,
+            self._engine.model,
+            preferences,
+            self._paths,
+            url=self.url,
+            storage_trouble=self._store.trouble,
+        )
 
     def _use_model(self, folder: Path | None) -> None:
         self._switch_model(folder)
@@ -280,42 +354,17 @@ class Desk:
             try:
                 self._collect_records()
                 self._store.observe(self._engine.snapshot)
-                self._keep_pins_warm()
+                self._pinned.keep_warm()
             except Exception:  # a failed round must not end all others
                 logger.exception("a round failed")
 
     def _collect_records(self) -> None:
         for record in self._engine.drain_records():
             self._store.record(record)
-            self._recent.append(record)
-            self._num_recorded += 1
+            with self._recent_lock:
+                self._recent.append(record)
+                self._num_recorded += 1
             usage, timings = record.usage, record.timings
             if usage.computed_tokens >= 64 and timings.prefill_s > 0:
                 measured = usage.computed_tokens / timings.prefill_s
                 self._prefill_rate += 0.3 * (measured - self._prefill_rate)
-
-    def _keep_pins_warm(self) -> None:
-        """Bring the engine's pins in line with the stored ones: after a start, after a new version,
-        after a template was deleted or restored."""
-        snapshot = self._engine.snapshot
-        if not self._engine.health.ok:
-            return
-        wanted = {
-            pin_name(pin.template_id): self._spec(pin.template_id, pin.with_template_id)
-            for pin in self._store.list_pins().result()
-        }
-        for status in snapshot.pins:
-            if status.kept and status.name not in wanted:
-                self._let_go(status.name)
-        kept = self._engine.pins
-        for name, spec in wanted.items():
-            failed = any(s.name == name and s.state is PinState.FAILED for s in snapshot.pins)
-            if kept.get(name) == spec or failed:
-                continue
-            try:
-                self._engine.pin(spec)
-                self._refused.pop(name, None)
-            except (PinRefused, EngineError) as error:
-                if self._refused.get(name) != str(error):
-                    logger.warning("%s is not kept warm: %s", name, error)
-                self._refused[name] = str(error)

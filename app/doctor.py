@@ -16,7 +16,7 @@ from app.console import say
 from app.home import EngineFactory, product_engine
 from app.instance import Holder, find_holder
 from app.paths import Paths, find_paths
-from app.settings import Settings, format_size, format_url
+from app.settings import DEFAULT_PORT, Settings, format_size, format_url
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.metrics import EngineMetrics
@@ -102,7 +102,8 @@ class _Examination:
             url = format_url(holder.host, holder.port)
             yield "server", f"running: process {holder.pid}, {url}"
         else:
-            url = format_url(self._settings.host, self._settings.port)
+            port = DEFAULT_PORT if self._settings.port is None else self._settings.port
+            url = format_url(self._settings.host, port)
             yield "server", f"not running; would listen on {url}"
 
     def _model(self) -> Iterator[Finding]:

@@ -63,7 +63,10 @@ class Instance:
         self._fd: int | None = None
 
     def acquire(self) -> None:
-        """Raises InstanceHeld where another process has the folder, OSError where it is broken."""
+        """Does nothing where it is held already. Raises InstanceHeld where another process has the
+        folder, OSError where it is broken."""
+        if self._fd is not None:
+            return
         fd = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,6 +38,12 @@ def pin_spec(name: str, kind: TemplateKind, content: str, policy: str | None = N
     if kind is TemplateKind.CHAT_HISTORY:
         return PinSpec(name, tuple(_message(entry) for entry in json.loads(content)))
     return PinSpec(name, (Message("system", content),))
+
+
+def policy_of(messages: tuple[Message, ...]) -> str:
+    """What a chat says before anybody speaks: its leading system messages, as one."""
+    leading = itertools.takewhile(lambda m: m.role in ("system", "developer"), messages)
+    return "\n\n".join(message.content for message in leading if message.content)
 
 
 def history_content(messages: tuple[Message, ...]) -> str:

@@ -16,6 +16,7 @@ from app.logs import start_logging, stop_logging
 from app.paths import find_paths
 from app.server.http_thread import BindError
 from app.settings import Settings
+from app.storage.errors import StorageError
 from engine.errors import EngineError
 from engine.snapshot import EngineState
 
@@ -26,8 +27,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(settings: Settings, engine_factory: EngineFactory | None = None) -> int:
-    """Returns the exit code: 0 after a clean stop, 1 when Ondol cannot run at all, 2 when the port
-    or the data folder is somebody else's. A broken model is no reason to end: it answers 503.
+    """Returns the exit code: 0 after a clean stop, 1 when Ondol cannot run at all (no model, a
+    database of a newer version), 2 when the port or the data folder is somebody else's. A broken
+    model is no reason to end: it answers 503.
     """
     paths = find_paths(settings.data_dir)
     try:
@@ -49,7 +51,7 @@ def _run(home: Home, stopping: threading.Event) -> int:
     except (InstanceHeld, BindError) as error:
         complain(str(error))
         return REFUSED
-    except EngineError as error:
+    except (EngineError, StorageError) as error:
         complain(str(error))
         return FAILED
     except OSError as error:

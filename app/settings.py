@@ -28,19 +28,19 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `ondol serve` takes.
+    """What a command line says. None leaves it to the stored preferences and their defaults.
 
     host              a loopback name or address, without brackets
     port              TCP port; 0 takes any free one
-    model             a model folder; None: the starter model
-    data_dir          replaces the platform's folders; None: the platform's
-    kv_budget_bytes   most bytes of KV; None: the engine chooses
+    model             a model folder
+    data_dir          replaces the platform's folders
+    kv_budget_bytes   most bytes of KV
 
     Raises SettingsError.
     """
 
     host: str = DEFAULT_HOST
-    port: int = DEFAULT_PORT
+    port: int | None = None
     model: Path | None = None
     data_dir: Path | None = None
     kv_budget_bytes: int | None = None
@@ -51,7 +51,7 @@ class Settings:
                 f"--host {self.host}: Ondol answers this machine alone (127.0.0.1, ::1 or "
                 "localhost). Serving a network needs a key, which this version cannot make yet."
             )
-        if not 0 <= self.port <= MAX_PORT:
+        if self.port is not None and not 0 <= self.port <= MAX_PORT:
             raise SettingsError(f"--port must lie between 0 and {MAX_PORT}, not {self.port}.")
         if self.kv_budget_bytes is not None and self.kv_budget_bytes < MIN_KV_BUDGET_BYTES:
             raise SettingsError(

@@ -88,9 +88,12 @@ class LoopParts:
 
 
 class EngineLoop:
-    """Takes commands, runs steps, tells events. `deliver` gets one batch of events a step; `record`
-    one finished request at a time. `step_started_at` is None while the loop sleeps, else when its
-    present step began."""
+    """Takes commands, runs steps, tells events.
+
+    `deliver` gets one batch of events a step, and before it one of the requests that start in it.
+    `record` gets one finished request at a time. `step_started_at` is None while the loop sleeps,
+    else when its present step began.
+    """
 
     def __init__(
         self,

@@ -25,25 +25,6 @@ find_python() {
     exit 1
 }
 
-install_system_libraries() {
-    command -v dpkg-query >/dev/null 2>&1 || return 0
-    missing=
-    for package in $(sed 's/#.*//' packaging/apt-packages.txt); do
-        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || status=
-        [ "$status" = installed ] || missing="$missing $package"
-    done
-    [ -n "$missing" ] || return 0
-    if [ "$(id -u)" -eq 0 ]; then
-        say "Installing$missing"
-        export DEBIAN_FRONTEND=noninteractive
-        # shellcheck disable=SC2086  # several packages, several words
-        { apt-get update -qq && apt-get install -qq -y --no-install-recommends $missing; } >&2 ||
-            say "Could not install$missing. Ondol works without, slowly."
-    else
-        say "Ondol is faster with system libraries: sudo apt-get install$missing"
-    fi
-}
-
 make_environment() {
     if is_recent_python .venv/bin/python && .venv/bin/python -c 'import pip' >/dev/null 2>&1; then
         return
@@ -84,7 +65,8 @@ import_starter_model() {
     mark_done starter "$place"
 }
 
-install_system_libraries
+packaging/apt.sh packaging/apt-packages.txt \
+    "System libraries make Ondol faster and let its window open"
 make_environment
 install_packages
 import_starter_model

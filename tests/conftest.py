@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from app.gui.imports import drop_import_hook
 from app.paths import find_paths
 from engine.model import catalog, device
 
@@ -19,6 +20,12 @@ device.prepare()
 _THREAD_END_S = 5.0
 _LOCK_FILE = Path(tempfile.gettempdir()) / "ondol-machine.lock"
 _lock = pytest.StashKey[object]()
+
+
+def pytest_sessionstart() -> None:
+    """PySide6, which pytest-qt has imported, wraps every import and would read files in the
+    loop."""
+    drop_import_hook()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -24,6 +24,7 @@ class Answer:
     ttft_s: float
     prompt_tokens: int
     cached_tokens: int
+    completion_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ def read_answer(lines: Iterable[bytes], started: float) -> Answer:
         ttft_s=ttft_s,
         prompt_tokens=int(usage["prompt_tokens"]),
         cached_tokens=int(usage["prompt_tokens_details"]["cached_tokens"]),
+        completion_tokens=int(usage["completion_tokens"]),
     )
 
 

@@ -11,11 +11,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from app.bench import lock
+from app.bench import facts, gui_command, lock
+from app.bench.arguments import add_places, add_threads, check_places, count, sizes
 from app.bench.errors import BenchError
+from app.bench.gui_command import GuiOptions
 from app.bench.plain import PlainFacts, plain_process
 from app.bench.report import render, write_json
 from app.bench.results import Conditions, Results
@@ -26,7 +27,7 @@ from app.bench.warm import MAX_TOKENS, Scheme, WarmBench
 from app.console import complain, say
 from app.paths import find_paths
 from engine.errors import EngineError
-from engine.model import catalog, device, machine
+from engine.model import catalog, device
 from engine.model.blas import THREADS_VARIABLE
 
 OK, FAILED, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
@@ -35,7 +36,6 @@ SIZES = (10, 100, 250, 500, 1_000, 2_000)
 
 _ROUNDS, _REPEATS = 3, 5
 _QUICK_ROUNDS, _QUICK_REPEATS = 1, 3
-_PACKAGES = ("ondol", "mlx", "mlx-lm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,10 @@ def main(argv: Sequence[str]) -> int:
     options = _options(argv)
     try:
         with _termination_interrupts(), lock.machine_lock(lock.LOCK_FILE, _say_waiting):
-            run(options)
+            if isinstance(options, GuiOptions):
+                gui_command.run(options)
+            else:
+                run(options)
     except (BenchError, EngineError) as error:
         complain(str(error))
         return FAILED
@@ -70,9 +73,7 @@ def main(argv: Sequence[str]) -> int:
 
 def run(options: Options) -> Results:
     """Measure and report, with the machine for itself. Raises BenchError, EngineError, OSError."""
-    load = lock.load_average()
-    if lock.is_busy(load, os.cpu_count() or 1):
-        say(f"This machine is busy (load average {load:.2f}): trust ratios more than times.")
+    load = facts.load_before()
     model = options.model or catalog.starter_model_folder(find_paths(options.data_dir).data)
     catalog.check_folder(model)
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -83,21 +84,21 @@ def run(options: Options) -> Results:
         server_process(model, Path(folder), variables) as server,
         plain_process(model, Path(folder), variables) as plain,
     ):
-        facts = plain.wait_until_ready()
-        _check_sizes(options.scheme, facts)
+        plain_facts = plain.wait_until_ready()
+        _check_sizes(options.scheme, plain_facts)
         client = server.wait_until_ready()
         sizes = WarmBench(client, plain, say).run(options.scheme)
     conditions = Conditions(
         started_at=started_at,
         model=catalog.model_id_of(model),
-        dtype=facts.dtype,
-        device=facts.device,
+        dtype=plain_facts.dtype,
+        device=plain_facts.device,
         cores=os.cpu_count() or 1,
         load_before=load,
-        versions=_versions(),
+        versions=facts.versions(),
         platform=platform.platform(),
         threads=options.threads,
-        prefill_chunk=facts.prefill_chunk,
+        prefill_chunk=plain_facts.prefill_chunk,
         max_tokens=MAX_TOKENS,
         rounds=options.scheme.rounds,
         repeats=options.scheme.repeats,
@@ -118,14 +119,6 @@ def _check_sizes(scheme: Scheme, facts: PlainFacts) -> None:
             f"Prompts of {max(scheme.sizes)} tokens do not fit this model's context window: "
             f"the most is {room}."
         )
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found | {"Python": platform.python_version()}
 
 
 def _say_waiting() -> None:
@@ -151,18 +144,17 @@ def _termination_interrupts() -> Iterator[None]:
             signal.signal(name, handler)
 
 
-def _options(argv: Sequence[str]) -> Options:
-    parser, warm = _parsers()
+def _options(argv: Sequence[str]) -> Options | GuiOptions:
+    parser, warm, gui = _parsers()
     chosen = parser.parse_args(argv)
+    if chosen.bench == "gui":
+        return gui_command.read_options(gui, chosen)
     if chosen.pairs is not None:
         if chosen.sizes is None or len(chosen.sizes) != 1 or chosen.source:
             warm.error("--pairs judges one size: name it, as in --sizes 500")
         if chosen.rounds is not None or chosen.quick:
             warm.error("--pairs sets the rounds itself: leave out --rounds and --quick")
-    if chosen.json is not None and not chosen.json.parent.is_dir():
-        warm.error(f"--json {chosen.json}: there is no folder {chosen.json.parent}")
-    if chosen.json is not None and chosen.json.is_dir():
-        warm.error(f"--json {chosen.json} is a folder")
+    check_places(warm, chosen)
     return Options(_scheme(chosen), chosen.threads, chosen.model, chosen.data_dir, chosen.json)
 
 
@@ -175,10 +167,10 @@ def _scheme(chosen: argparse.Namespace) -> Scheme:
     return Scheme(sizes, chosen.rounds or rounds, repeats)
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """The parser, and that of `warm` for errors in its name."""
+def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser, argparse.ArgumentParser]:
+    """The parser, and those of `warm` and `gui` for errors in their names."""
     parser = argparse.ArgumentParser(prog="ondol bench", description="Measure this machine.")
-    benches = parser.add_subparsers(metavar="BENCH", required=True)
+    benches = parser.add_subparsers(dest="bench", metavar="BENCH", required=True)
     warm = benches.add_parser(
         "warm", help="time to the first token, cold and warm, beside plain mlx-lm"
     )
@@ -187,7 +179,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     )
     warm.add_argument(
         "--sizes",
-        type=_sizes,
+        type=sizes,
         metavar="N,N,…",
         help=f"prompt sizes in tokens (default {','.join(map(str, SIZES))})",
     )
@@ -197,42 +189,18 @@ def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
         help=f"also the source article's sizes: {','.join(map(str, SOURCE_SAVINGS))}",
     )
     warm.add_argument(
-        "--rounds", type=_count, metavar="N", help=f"new prompts a size (default {_ROUNDS})"
+        "--rounds", type=count, metavar="N", help=f"new prompts a size (default {_ROUNDS})"
     )
     warm.add_argument(
         "--pairs",
-        type=_count,
+        type=count,
         metavar="N",
         help=f"N interleaved pairs of one size ({MIN_PAIRS} or more judge a close bar)",
     )
-    warm.add_argument(
-        "--threads",
-        type=_count,
-        default=machine.usable_cores(),
-        metavar="N",
-        help="BLAS threads of each side on a CPU (default: the cores there are)",
+    add_threads(warm)
+    add_places(warm)
+    gui = benches.add_parser(
+        "gui", help="what the window costs the engine, and the engine the window"
     )
-    warm.add_argument("--json", type=_path, metavar="FILE", help="write every sample here")
-    warm.add_argument(
-        "--model", type=_path, metavar="FOLDER", help="an mlx-lm model folder (default: starter)"
-    )
-    warm.add_argument(
-        "--data-dir", type=_path, metavar="FOLDER", help="where the starter model is kept"
-    )
-    return parser, warm
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
-    return int(text)
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(_count(part.strip()) for part in text.split(","))
-
-
-def _path(text: str) -> Path:
-    if not text:
-        raise argparse.ArgumentTypeError("must not be empty")
-    return Path(text).expanduser()
+    gui_command.add_options(gui)
+    return parser, warm, gui

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -63,10 +63,15 @@ def to_json(results: Results) -> dict[str, Any]:
 
 def write_json(results: Results, path: Path) -> None:
     """Write `to_json` whole or not at all. Raises OSError."""
+    write_whole(to_json(results), path)
+
+
+def write_whole(data: Mapping[str, Any], path: Path) -> None:
+    """Write JSON whole or not at all. Raises OSError."""
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump(to_json(results), file, indent=1)
+            json.dump(data, file, indent=1)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())

@@ -22,6 +22,8 @@ _POLL_S = 0.1
 class ServerProcess:
     """A started server; `wait_until_ready` gives the client to ask it with."""
 
+    command = "ondol serve"  # as messages name it
+
     def __init__(self, process: subprocess.Popen[str], data_dir: Path, log: Path) -> None:
         self._process = process
         self._data_dir = data_dir
@@ -33,12 +35,13 @@ class ServerProcess:
         while time.monotonic() < deadline:
             if (code := self._process.poll()) is not None:
                 raise BenchError(
-                    f"`ondol serve` ended with code {code} before it served: {log_tail(self._log)}"
+                    f"`{self.command}` ended with code {code} before it served: "
+                    f"{log_tail(self._log)}"
                 )
             if client := self._healthy():
                 return client
             time.sleep(_POLL_S)
-        raise BenchError(f"`ondol serve` did not become ready within {limit_s:.0f} s.")
+        raise BenchError(f"`{self.command}` did not become ready within {limit_s:.0f} s.")
 
     def _healthy(self) -> Client | None:
         # The note in its data folder says where it listens, as soon as it does.
@@ -50,7 +53,7 @@ class ServerProcess:
         except OSError:
             return None
         if health.state == EngineState.FAILED.value:
-            raise BenchError(f"`ondol serve` cannot use the model: {health.reason}")
+            raise BenchError(f"`{self.command}` cannot use the model: {health.reason}")
         return client if health.ok else None
 
 

@@ -18,7 +18,7 @@ def icon(name: str, token: str = "text") -> QIcon:
 
     Raises FileNotFoundError for a name that is not there.
     """
-    source = files("resources").joinpath("icons", f"{name}.svg").read_text(encoding="utf-8")
+    source = (files("resources") / "icons" / f"{name}.svg").read_text(encoding="utf-8")
     painted = QIcon()
     for mode, color in ((QIcon.Mode.Normal, token), (QIcon.Mode.Disabled, "disabled")):
         svg = source.replace("currentColor", theme.color(color).name())

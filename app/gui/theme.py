@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor, QFont, QPalette
 from PySide6.QtWidgets import QApplication
 
+from app.gui.controls import controls_sheet
 from app.storage.settings_store import Appearance
 
 SPACE = 8  # every distance is a multiple of it
@@ -146,14 +148,20 @@ def style_sheet(tokens: Tokens) -> str:
             background: {tokens.card}; border: 1px solid {tokens.border};
             border-radius: {RADIUS}px;
         }}
-        QListView[role="sidebar"] {{
+        QFrame[role="sidebar"] {{
             background: {tokens.sidebar}; border: none; border-right: 1px solid {tokens.border};
-            padding: {SPACE}px; outline: none;
+        }}
+        QListView[role="navigation"] {{
+            background: transparent; border: none; outline: none;
+        }}
+        QPlainTextEdit[role="code"] {{
+            background: {tokens.window}; color: {tokens.text}; border: none; border-radius: 6px;
         }}
         QLabel[role="secondary"] {{ color: {tokens.secondary}; }}
         QLabel[role="good"] {{ color: {tokens.good}; }}
         QLabel[role="warning"] {{ color: {tokens.warning}; }}
         QLabel[role="bad"] {{ color: {tokens.bad}; }}
+        {"" if sys.platform == "darwin" else controls_sheet(tokens)}
     """
 
 
@@ -170,6 +178,21 @@ def figure_font(base: QFont) -> QFont:
     font = QFont(base)
     font.setPointSizeF(base.pointSizeF() * 1.8)
     font.setWeight(QFont.Weight.DemiBold)
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+def strong_font(base: QFont) -> QFont:
+    """For a card's name."""
+    font = QFont(base)
+    font.setWeight(QFont.Weight.DemiBold)
+    return font
+
+
+def axis_font(base: QFont) -> QFont:
+    """For the small words along a chart, with digits of equal width."""
+    font = QFont(base)
+    font.setPointSizeF(base.pointSizeF() * 0.86)
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
 

@@ -8,11 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 from aiohttp import web
 
+from app.last_chat import LastChat
 from app.ports import EnginePort
 from app.server import chat, health, metrics, models
 from app.server.dispatch import Dispatcher
 from app.server.errors import add_request_id, errors_middleware
-from app.server.keys import DISPATCHER, ENGINE, EXECUTOR, METRICS, OPTIONS, ServerOptions
+from app.server.keys import (
+    DISPATCHER,
+    ENGINE,
+    EXECUTOR,
+    LAST_CHAT,
+    METRICS,
+    OPTIONS,
+    ServerOptions,
+)
 from app.server.security import add_cors_headers, security_middleware
 from engine.metrics import EngineMetrics
 
@@ -32,8 +41,10 @@ def make_app(
     dispatcher: Dispatcher,
     engine_metrics: EngineMetrics,
     options: ServerOptions | None = None,
+    last_chat: LastChat | None = None,
 ) -> web.Application:
-    """The server over one engine, whose `deliver` must be `dispatcher.deliver`."""
+    """The server over one engine, whose `deliver` must be `dispatcher.deliver`. `last_chat` learns
+    of every chat that is understood."""
     options = options or ServerOptions()
     app = web.Application(
         middlewares=[errors_middleware, security_middleware], client_max_size=options.body_limit
@@ -42,6 +53,7 @@ def make_app(
     app[DISPATCHER] = dispatcher
     app[METRICS] = engine_metrics
     app[OPTIONS] = options
+    app[LAST_CHAT] = last_chat or LastChat()
     app.add_routes(ROUTES)
     app.on_response_prepare.append(add_request_id)
     app.on_response_prepare.append(add_cors_headers)

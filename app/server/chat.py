@@ -10,14 +10,22 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from app.ports import EnginePort
 from app.server.body import parse_object, read_body
 from app.server.chat_request import ChatRequest, parse_chat_request
 from app.server.completion import Completion
 from app.server.dispatch import Mailbox
-from app.server.keys import ENGINE, EXECUTOR, METRICS, OPTIONS, REQUEST_ID, ServerOptions
+from app.server.keys import (
+    ENGINE,
+    EXECUTOR,
+    LAST_CHAT,
+    METRICS,
+    OPTIONS,
+    REQUEST_ID,
+    ServerOptions,
+)
 from app.server.models import check_name, ready_model
 from app.server.streaming import EventStream, client_gone
 from app.server.submission import failure, log_end, submitted
@@ -27,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_MAX_TOKENS = 4096
 _CLIENT_CLOSED_REQUEST = 499
+_CLIENT_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,8 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
         request.app[EXECUTOR], _prepare, body, engine, options
     )
     request.app[METRICS].ignored_fields(prepared.chat.num_unknown_fields)
+    if not prepared.chat.salt:  # a pin is in nobody's own cache, so it could not serve that chat
+        request.app[LAST_CHAT].put(prepared.chat.messages, prepared.chat.tools)
     completion = Completion(
         id=request[REQUEST_ID].replace("req-", "chatcmpl-", 1), model=prepared.model_id
     )
@@ -55,6 +66,7 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
         sampling=prepared.chat.sampling,
         stop=prepared.chat.stop,
         salt=prepared.chat.salt,
+        client=_client_name(request),
     )
     logger.info(
         "%s body=%dB messages=%d prompt=%d max_tokens=%d stream=%s",
@@ -81,6 +93,13 @@ def _prepare(body: bytes, engine: EnginePort, options: ServerOptions) -> _Prepar
     room = max(1, model.context_window - len(prompt.tokens))
     wanted = DEFAULT_MAX_TOKENS if chat.max_tokens is None else chat.max_tokens
     return _Prepared(chat, prompt, model.id, max_tokens=min(wanted, room))
+
+
+def _client_name(request: web.Request) -> str:
+    """What the client calls itself, such as "OpenAI/Python 2.3.0", without the remarks that follow.
+    It decides nothing."""
+    name = request.headers.get(hdrs.USER_AGENT, "").partition("(")[0]
+    return "".join(char for char in name if char.isprintable()).strip()[:_CLIENT_CHARS]
 
 
 async def _stream(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from app.last_chat import LastChat
 from app.ports import EnginePort
 from app.server.dispatch import Dispatcher
 from engine.metrics import EngineMetrics
@@ -43,5 +44,6 @@ METRICS = web.AppKey("metrics", EngineMetrics)
 DISPATCHER = web.AppKey("dispatcher", Dispatcher)
 OPTIONS = web.AppKey("options", ServerOptions)
 EXECUTOR = web.AppKey("executor", Executor)
+LAST_CHAT = web.AppKey("last_chat", LastChat)
 
 REQUEST_ID = web.RequestKey("request_id", str)

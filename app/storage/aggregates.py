@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from engine.request import RequestRecord, Usage
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 MINUTE_S = 60
 DAY_S = 24 * 3600

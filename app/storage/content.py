@@ -178,7 +178,8 @@ def _parse_list(content: str, what: str) -> list[object]:
         parsed = json.loads(content, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise InvalidTemplate(
-            f"This is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
+            f"This is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.",
+            line=error.lineno,
         ) from None
     except (RecursionError, ValueError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

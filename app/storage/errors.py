@@ -67,7 +67,12 @@ class MigrationFailed(StorageError):
 
 
 class InvalidTemplate(StorageError, ValueError):
-    """A template's name, tags or content break a rule; the message says which, and where."""
+    """A template's name, tags or content break a rule; the message says which, and where. `line`
+    counts from 1, where a line of the content is to blame."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class NameTaken(StorageError, ValueError):

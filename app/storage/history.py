@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any
 
 from engine.request import FinishReason, Priority, RequestRecord, Timings, Usage
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 KEPT = 10_000
 

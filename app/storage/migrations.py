@@ -6,10 +6,12 @@ Times are Unix seconds, sizes bytes. Nothing in here holds a request's or an ans
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from sqlite_utils import Database
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
-Migration = Callable[[Database], None]
+Migration = Callable[["Database"], None]
 
 
 def _create_tables(db: Database) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Literal
 
 from app.storage import templates
 from app.storage.content import TemplateKind
 from app.storage.errors import InvalidTemplate, NotPinned, UnknownTemplate
 from app.storage.templates import Template
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 PinnedVersion = int | Literal["latest"]
 

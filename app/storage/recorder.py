@@ -8,14 +8,16 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from app.storage import aggregates, history
 from app.storage.aggregates import MinuteRow, minute_of
 from app.storage.thread import StorageThread
 from engine.request import RequestRecord
 from engine.snapshot import Memory, Snapshot, Totals
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 logger = logging.getLogger(__name__)
 

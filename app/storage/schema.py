@@ -11,12 +11,14 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from app.storage import backup
 from app.storage.errors import MigrationFailed, NewerDatabase, corrupt, translate
 from app.storage.migrations import MIGRATIONS, Migration
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +48,9 @@ def _open(path: Path, migrations: Sequence[Migration]) -> Database:
         raise NewerDatabase(path, version, len(migrations))
     # SQLite would make the file readable by others; prompts are private (S13).
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE))
+    # Takes 0.2 s, and on the storage thread nobody waits for it.
+    from sqlite_utils import Database
+
     db = Database(sqlite3.connect(path, timeout=LOCK_WAIT_S), execute_plugins=False)
     try:
         _configure(db)

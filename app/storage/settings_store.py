@@ -11,9 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any
 
 from app.settings import (
     DEFAULT_PORT,
@@ -22,6 +20,9 @@ from app.settings import (
     SettingsError,
     format_size,
 )
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TypeVar
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, TypeVar
 
 from app.storage import aggregates, history, pins, settings_store, template_files, templates
 from app.storage.aggregates import MinuteRow
@@ -20,6 +18,9 @@ from app.storage.templates import Template, TemplateVersion
 from app.storage.thread import StorageThread
 from engine.request import RequestRecord
 from engine.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 FILE_NAME = "ondol.sqlite3"
 

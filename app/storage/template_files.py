@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from app.storage import templates
 from app.storage.content import MAX_CONTENT_BYTES, TemplateKind, guess_json_kind
 from app.storage.errors import InvalidTemplate
 from app.storage.templates import Template
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 _BYTE_ORDER_MARK = 3
 

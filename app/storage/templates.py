@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any
 
 from app.storage.content import TemplateKind, check_content, clean_name, clean_tags, fold
 from app.storage.errors import NameTaken, UnknownTemplate
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 KEPT_DELETED_S = 30 * 24 * 3600.0
 

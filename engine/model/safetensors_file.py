@@ -15,12 +15,12 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import ModelError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MAX_HEADER_BYTES = 100_000_000
 _HEADER_ALIGNMENT = 8
@@ -31,11 +31,7 @@ _DTYPE_BITS = {
     "U32": 32, "I32": 32, "F32": 32,
     "U64": 64, "I64": 64, "F64": 64,
 }  # fmt: skip
-_DTYPE_OF_NUMPY = {
-    np.dtype(np.float32): "F32",
-    np.dtype(np.float16): "F16",
-    np.dtype(np.uint32): "U32",
-}
+_DTYPE_OF_NUMPY = {"float32": "F32", "float16": "F16", "uint32": "U32"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,9 @@ class TensorSpec:
 
 def dtype_name(dtype: npt.DTypeLike) -> str:
     """The safetensors name of a NumPy dtype that Ondol writes. Raises KeyError for any other."""
-    return _DTYPE_OF_NUMPY[np.dtype(dtype)]
+    import numpy as np  # 0.1 s that only a conversion needs
+
+    return _DTYPE_OF_NUMPY[np.dtype(dtype).name]
 
 
 def write(
@@ -70,6 +68,8 @@ def write(
     not match its spec, OSError as the disk does; the file is then incomplete and for the caller to
     remove.
     """
+    import numpy as np
+
     specs = list(specs)
     header = _encode_header(specs, metadata)
     with path.open("wb") as file:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import app.doctor
+import app.gui.run
 import app.serve
 from app.__main__ import main
-from app.settings import DEFAULT_PORT, Settings
+from app.settings import Settings
 
 
 @pytest.fixture
@@ -33,14 +34,38 @@ def test_serve_takes_its_options(served: list[Settings]) -> None:
     assert served == [Settings("::1", 1234, Path.home() / "m", Path("/d"), 4 * 1024**3)]
 
 
-def test_ondol_alone_serves_and_says_so(
-    served: list[Settings], capsys: pytest.CaptureFixture[str]
+def test_without_a_display_ondol_serves_and_says_so(
+    served: list[Settings], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main([]) == 0
-    assert served == [Settings(port=DEFAULT_PORT)]
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["--port", "1234"]) == 0
+    assert served == [Settings(port=1234)]
     out = capsys.readouterr().out
-    assert "`ondol serve`" in out
-    assert out.count("\n") == 1
+    assert out == "There is no display here. Running `ondol serve`.\n"
+
+
+def test_with_a_display_ondol_is_an_app(
+    served: list[Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[Settings, bool, Path | None]] = []
+
+    def run(settings: Settings, *, hidden: bool, probe: Path | None) -> int:
+        calls.append((settings, hidden, probe))
+        return 0
+
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    monkeypatch.setattr(app.gui.run, "run", run)
+    assert main([]) == 0
+    assert main(["--hidden", "--data-dir", "/d", "--probe", "/p"]) == 0
+    assert calls == [(Settings(), False, None), (Settings(data_dir=Path("/d")), True, Path("/p"))]
+    assert served == []
+
+
+def test_what_stands_before_the_command_holds_for_it(served: list[Settings]) -> None:
+    assert main(["--port", "1", "--model", "/m", "serve", "--port", "2"]) == 0
+    assert served == [Settings(port=2, model=Path("/m"))]
 
 
 @pytest.mark.parametrize(

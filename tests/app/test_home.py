@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import shutil
 import socket
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,13 @@ from app.instance import InstanceHeld, find_holder
 from app.paths import Paths, find_paths
 from app.server.http_thread import BindError
 from app.settings import Settings
+from app.storage.errors import NewerDatabase
+from app.storage.schema import open_database
+from app.storage.store import FILE_NAME
+from engine.config import EngineConfig
+from engine.errors import ModelError
+from engine.model import catalog
+from engine.snapshot import EngineState, Health
 from tests.support.house import CHAT
 from tests.support.scripted_engine import ScriptedEngine, make_scripted_engine
 
@@ -145,3 +156,196 @@ def test_ipv6(paths: Paths, tmp_path: Path) -> None:
 
 def test_stopping_a_home_that_never_started(home: Home) -> None:
     assert home.stop() is True
+
+
+def test_the_database_is_the_last_to_close(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.start()
+    order: list[str] = []
+
+    def note(owner: object, method: str, name: str) -> None:
+        before = getattr(owner, method)
+
+        def noting(*arguments: Any) -> Any:
+            order.append(name)
+            return before(*arguments)
+
+        monkeypatch.setattr(owner, method, noting)
+
+    note(home._http, "stop_accepting", "refuse")
+    note(home._http, "stop", "http")
+    note(home.engine, "stop", "engine")
+    note(home.desk, "stop", "desk")
+    note(home._store, "close", "storage")
+    note(home._instance, "release", "folder")
+    assert home.stop()
+    assert order == ["refuse", "engine", "desk", "http", "storage", "folder"]
+
+
+def test_a_newer_database_is_named_and_frees_the_folder(home: Home, paths: Paths) -> None:
+    threads = set(threading.enumerate())
+    open_database(paths.data / FILE_NAME).close()
+    with closing(sqlite3.connect(paths.data / FILE_NAME)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(NewerDatabase, match="Start the newer Ondol"):
+        home.start()
+    assert find_holder(paths.data) is None
+    assert set(threading.enumerate()) == threads
+
+
+def test_a_run_that_was_cut_off_is_noticed_by_the_next(
+    home: Home, settings: Settings, paths: Paths
+) -> None:
+    home.start()
+    assert not home.ended_badly
+    copy = find_paths(paths.data.parent / "as after a power cut")
+    home.desk.preferences().result()
+    shutil.copytree(paths.data, copy.data)
+    home.stop()
+    for folder, bad in ((copy, True), (copy, False), (paths, False)):
+        again = Home(settings, folder, make_scripted_engine)
+        again.start()
+        assert again.ended_badly is bad
+        assert again.stop()
+
+
+class Engines:
+    """An EngineFactory that keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Path, str, int | None]] = []
+
+    def __call__(
+        self, model: Path, config: EngineConfig, *, model_id: str, deliver: Any, metrics: Any
+    ) -> ScriptedEngine:
+        self.asked.append((model, model_id, config.kv_budget_bytes))
+        return ScriptedEngine(deliver)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def prefer(home: Home, **changes: Any) -> None:
+    home.desk.update_preferences(lambda now: replace(now, **changes)).result()
+
+
+def test_preferences_hold_where_the_command_line_is_silent(paths: Paths, tmp_path: Path) -> None:
+    port, budget, folder = free_port(), 300 * 2**20, tmp_path / "preferred"
+    first = Home(Settings(port=0, model=tmp_path / "given"), paths, Engines())
+    first.start()
+    prefer(first, port=port, model_folder=folder, kv_budget_bytes=budget)
+    first.stop()
+
+    engines = Engines()
+    silent = Home(Settings(), paths, engines)
+    silent.start()
+    assert silent.url == f"http://127.0.0.1:{port}"
+    silent.stop()
+    given = Home(Settings(port=0, model=tmp_path / "given", kv_budget_bytes=2**30), paths, engines)
+    given.start()
+    assert given.url != silent.url
+    given.stop()
+    assert engines.asked == [
+        (folder, "preferred", budget),
+        (tmp_path / "given", "given", 2**30),
+    ]
+
+
+def test_a_restart_takes_what_was_changed_since(paths: Paths, tmp_path: Path) -> None:
+    engines = Engines()
+    home = Home(Settings(port=0, model=tmp_path / "given"), paths, engines)
+    home.start()
+    engine, before = home.engine, home.url
+    home.restart()
+    assert home.url != before
+    port = free_port()
+    prefer(home, port=port, kv_budget_bytes=2**30)
+    home.restart()
+    assert home.url == f"http://127.0.0.1:{port}"
+    assert ask(home, "GET", "/health")[0] == 200
+    assert home.engine is not engine
+    assert [budget for _, _, budget in engines.asked] == [None, None, 2**30]
+    assert home.stop()
+
+
+def test_a_taken_port_is_asked_for_again(paths: Paths, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        home = Home(Settings(port=port, model=tmp_path), paths, make_scripted_engine)
+        home.open()
+        with pytest.raises(BindError):
+            home.listen()
+        assert home.url.endswith(f":{port}")
+        free = home.next_free_port()
+        assert free > port
+        home.listen(free)
+    home.load()
+    assert ask(home, "GET", "/health")[0] == 200
+    assert home.url.endswith(f":{free}")
+    assert home.stop()
+
+
+def test_without_any_model_the_reason_is_served_and_another_is_taken(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(data: Path) -> Path:
+        raise ModelError("The starter model is not installed.")
+
+    monkeypatch.setattr(catalog, "starter_model_folder", missing)
+    engines = Engines()
+    home = Home(Settings(port=0), paths, engines)
+    home.open()
+    home.listen()
+    with pytest.raises(ModelError):
+        home.load()
+    status, answer = ask(home, "GET", "/health")
+    assert (status, answer["reason"]) == (503, "The starter model is not installed.")
+    assert home.desk.snapshot.state is EngineState.FAILED
+    with pytest.raises(ModelError, match=r"no model folder named nowhere"):
+        home.desk.use_model(tmp_path / "nowhere").result()
+
+    monkeypatch.setattr(catalog, "check_folder", lambda folder: None)
+    home.desk.use_model(tmp_path / "good").result()
+    assert ask(home, "GET", "/health")[0] == 200
+    assert engines.asked == [(tmp_path / "good", "good", None)]
+    home.desk.use_model(tmp_path / "better").result()
+    assert scripted(home).calls == ["start", "switch to better"]
+    assert home.stop()
+    with pytest.raises(RuntimeError):
+        home.desk.use_model(tmp_path / "good")
+
+
+def test_a_model_mended_in_its_own_folder_is_loaded_again(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "check_folder", lambda folder: None)
+    home.start()
+    given_up = scripted(home)
+    given_up.health = Health(EngineState.FAILED, "config.json is not valid JSON.")
+    home.desk.use_model(tmp_path / "some-model").result()
+    assert given_up.calls == ["start", "stop"]
+    assert scripted(home) is not given_up
+
+
+def test_the_last_chat_is_kept_in_memory_alone(home: Home) -> None:
+    home.start()
+    assert not home.desk.can_pin_last_request
+    ask(home, "POST", CHAT, BODY | {"cache_salt": "mine"})
+    assert not home.desk.can_pin_last_request
+    ask(home, "POST", CHAT, BODY)
+    assert home.desk.can_pin_last_request
+    assert scripted(home).submitted[-1].client == ""
+
+
+def test_a_client_is_known_by_the_name_it_gives_itself(home: Home) -> None:
+    home.start()
+    connection = connect(home)
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "OpenAI/Python 2.3.0 (Linux; x86)",
+    }
+    connection.request("POST", CHAT, json.dumps(BODY), headers)
+    assert connection.getresponse().status == 200
+    connection.close()
+    assert scripted(home).submitted[-1].client == "OpenAI/Python 2.3.0"

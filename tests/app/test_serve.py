@@ -6,13 +6,17 @@ import http.client
 import json
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from app.storage.schema import open_database
+from app.storage.store import FILE_NAME
 from tests.support.house import CHAT
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -134,3 +138,33 @@ def test_a_data_folder_that_cannot_be(start: Start, tmp_path: Path) -> None:
     assert process.returncode == 1
     assert err.startswith("ondol: The data folder cannot be used: ")
     assert err.count("\n") == 1
+
+
+def test_a_newer_database_is_left_alone(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data" / FILE_NAME
+    open_database(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    before = path.read_bytes()
+    process = start()
+    _out, err = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert err.startswith(f"ondol: {FILE_NAME} was written by a newer Ondol")
+    assert err.count("\n") == 1
+    assert path.read_bytes() == before
+
+
+def test_a_killed_run_is_noted_in_the_log_of_the_next(start: Start, tmp_path: Path) -> None:
+    first = start()
+    line(first)
+    first.kill()
+    first.wait()
+    log = tmp_path / "data" / "logs" / "ondol.log"
+    assert "cut off" not in log.read_text(encoding="utf-8")
+    second = start()
+    line(second)
+    second.send_signal(signal.SIGTERM)
+    second.communicate(timeout=20)
+    assert second.returncode == 0
+    assert "the last run was cut off" in log.read_text(encoding="utf-8")

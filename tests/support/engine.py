@@ -95,9 +95,7 @@ def fake_assembly(
         created=0,
         attention=AttentionMode.SHARED,
     )
-    parts = LoopParts(
-        runner, cache, admission, scheduler, word_codec(), eos_ids, model_id
-    )
+    parts = LoopParts(runner, cache, admission, scheduler, word_codec(), eos_ids, model_id)
     return Assembly(info, parts, TEMPLATE, {}, close=lambda: None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.config import EngineConfig
-from engine.errors import EngineError, EngineUnavailable, UnknownRequest
+from engine.errors import EngineError, EngineUnavailable, UnknownPin, UnknownRequest
 from engine.metrics import EngineMetrics
 from engine.model.info import AttentionMode, ModelInfo
 from engine.pins import PinSpec
@@ -65,6 +65,8 @@ class ScriptedEngine:
     submitted: list[Request] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     live: set[str] = field(default_factory=set)
+    pins: dict[str, PinSpec] = field(default_factory=dict)
+    records: list[RequestRecord] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
 
     @property
@@ -129,14 +131,33 @@ class ScriptedEngine:
         self.cancelled.append(request_id)
         self.emit(request_id, Finished(request_id, FinishReason.ABORT, Usage(), Timings()))
 
+    def prefix(self, spec: PinSpec) -> Prompt:
+        return self.format(spec.messages, spec.tools)
+
     def pin(self, spec: PinSpec) -> None:
         self.calls.append(f"pin {spec.name}")
+        self.pins[spec.name] = spec
+
+    def warm(self, spec: PinSpec) -> None:
+        self.calls.append(f"warm {spec.name}")
 
     def unpin(self, name: str) -> None:
         self.calls.append(f"unpin {name}")
+        if self.pins.pop(name, None) is None:
+            raise UnknownPin(f"No pin is called {name}.")
+
+    def pause(self) -> None:
+        self.calls.append("pause")
+
+    def resume(self) -> None:
+        self.calls.append("resume")
+
+    def switch_model(self, model: Path, model_id: str) -> None:
+        self.calls.append(f"switch to {model_id}")
 
     def drain_records(self) -> list[RequestRecord]:
-        return []
+        drained, self.records = self.records, []
+        return drained
 
 
 def finished(request: Request, reason: FinishReason, completion_tokens: int = 0) -> Finished:

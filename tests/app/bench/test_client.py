@@ -11,7 +11,11 @@ import app.bench.client
 from app.bench.client import Answer, read_answer
 from app.bench.errors import BenchError, EmptyAnswer
 
-USAGE = {"prompt_tokens": 250, "prompt_tokens_details": {"cached_tokens": 234}}
+USAGE = {
+    "prompt_tokens": 250,
+    "prompt_tokens_details": {"cached_tokens": 234},
+    "completion_tokens": 3,
+}
 
 
 def event(**fields: object) -> bytes:
@@ -53,7 +57,7 @@ def test_the_clock_stops_at_the_first_text(clock: Clock) -> None:
         yield event(usage=USAGE)
         yield b"data: [DONE]\n"
 
-    assert read_answer(lines(), started=10.0) == Answer(2.5, 250, 234)
+    assert read_answer(lines(), started=10.0) == Answer(2.5, 250, 234, 3)
 
 
 def test_an_answer_without_a_word_has_no_first_token() -> None:

@@ -114,7 +114,7 @@ def test_what_version_1_wrote_is_all_there(version_1: Path) -> None:
         assert (deleted.name, deleted.deleted_at) == ("Old list", 1800000400.0)
         assert pins.all_pins(db) == (
             pins.Pin(1, "latest", 1800000200.0),
-            pins.Pin(2, 1, 1800000300.0),
+            pins.Pin(2, 1, 1800000300.0, with_template_id=1),
         )
         assert settings_store.load(db) == Preferences(
             port=9000, appearance=Appearance.DARK, launched_before=True

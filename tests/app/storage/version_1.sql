@@ -26,10 +26,11 @@ CREATE TABLE pin (
             template_id INTEGER PRIMARY KEY REFERENCES template ON DELETE CASCADE,
             version INTEGER,
             pinned_at REAL NOT NULL,
+            with_template_id INTEGER REFERENCES template ON DELETE SET NULL,
             FOREIGN KEY (template_id, version) REFERENCES template_version (template_id, number)
         ) STRICT;
-INSERT INTO "pin" VALUES(1,NULL,1800000200.0);
-INSERT INTO "pin" VALUES(2,1,1800000300.0);
+INSERT INTO "pin" VALUES(1,NULL,1800000200.0,NULL);
+INSERT INTO "pin" VALUES(2,1,1800000300.0,1);
 CREATE TABLE preference (
             name TEXT PRIMARY KEY,
             value TEXT NOT NULL CHECK (json_valid(value))

@@ -1,0 +1,152 @@
+"""A run of `ondol bench gui` as a table for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from app.bench.gui import HIDDEN, IDLE, MAX_TOKENS, PHASES, SERVE, VISIBLE, GuiResults
+from app.bench.stats import MIN_PAIRS, Estimate
+
+SCHEMA = "ondol-bench-gui"
+SCHEMA_VERSION = 1
+
+_NAMES = {
+    SERVE: "ondol serve",
+    VISIBLE: "dashboard visible",
+    HIDDEN: "window hidden",
+    IDLE: "visible, nobody asks",
+}
+_COLUMNS = ("", "tokens/s", "of serve", "gap p50", "p99", "max, ms", "CPU of a core")
+
+
+@dataclass(frozen=True, slots=True)
+class GuiConditions:
+    """Where and how a run was made; `display` is what the window was drawn on."""
+
+    started_at: str
+    model: str
+    display: str
+    clients: int
+    cores: int
+    threads: int
+    load_before: float
+    versions: Mapping[str, str]
+    platform: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One figure beside its bar. `value` is judged; of an interval that is the end nearer to the
+    bar, once there are rounds enough for an interval."""
+
+    what: str
+    value: float
+    bar: float
+    unit: str
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+
+def bars(results: GuiResults) -> tuple[Bar, ...]:
+    """Every bar of the design, with the window visible unless it says otherwise."""
+    visible, hidden = results.sections[VISIBLE], results.sections[HIDDEN]
+    return (
+        Bar("main-thread gap, p99", 1000 * visible.gap_p99_s, 40, "ms"),
+        Bar("main-thread gap, longest", 1000 * visible.gap_max_s, 100, "ms"),
+        Bar("CPU of a core, visible", 100 * visible.cpu_share, 20, "%"),
+        Bar("CPU of a core, hidden", 100 * hidden.cpu_share, 2, "%"),
+        Bar(
+            "throughput of serve's, visible",
+            100 * _nearest_above(results.relative(VISIBLE)),
+            95,
+            "%",
+            at_least=True,
+        ),
+        Bar("first paint after the start", results.first_paint_s, 1.5, "s"),
+    )
+
+
+def render(results: GuiResults, conditions: GuiConditions) -> str:
+    """The conditions, the table and the bars, ready to print."""
+    judged = bars(results)
+    missed = sum(not bar.met for bar in judged)
+    return "\n".join(
+        [
+            f"model     {conditions.model}, cores: {conditions.cores}, "
+            f"BLAS threads: {conditions.threads}, "
+            f"load before: {conditions.load_before:.2f}, window on: {conditions.display}",
+            "versions  "
+            + ", ".join(f"{name} {version}" for name, version in conditions.versions.items()),
+            f"          on {conditions.platform}",
+            "",
+            *_table(results),
+            "",
+            f"{conditions.clients} requests at once, {MAX_TOKENS} tokens an answer, rounds: "
+            f"{len(results.rounds)}. A timer on the main thread should fire every 10 ms;",
+            "gap: what lay between two firings. CPU: the main thread's, probe included.",
+            "",
+            "Against the bars",
+            *(_line(bar) for bar in judged),
+            "",
+            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+        ]
+    )
+
+
+def to_json(results: GuiResults, conditions: GuiConditions) -> dict[str, Any]:
+    """Everything measured. Times in seconds, units of bars as given with each."""
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "conditions": asdict(conditions),
+        "throughput": {phase: asdict(results.throughput(phase)) for phase in PHASES},
+        "relative": {phase: asdict(results.relative(phase)) for phase in PHASES},
+        "rounds": [{phase: asdict(load) for phase, load in one.items()} for one in results.rounds],
+        "sections": {name: asdict(section) for name, section in results.sections.items()},
+        "first_paint_s": results.first_paint_s,
+        "bars": [asdict(bar) | {"met": bar.met} for bar in bars(results)],
+    }
+
+
+def _nearest_above(value: Estimate) -> float:
+    return value.high if value.n >= MIN_PAIRS else value.median
+
+
+def _table(results: GuiResults) -> list[str]:
+    rows = [_COLUMNS, *(_row(name, results) for name in (SERVE, VISIBLE, HIDDEN, IDLE))]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
+    return [
+        "  ".join(
+            cell.rjust(width) if at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+
+
+def _row(name: str, results: GuiResults) -> tuple[str, ...]:
+    asked = ("", "")
+    if name in PHASES:
+        relative = results.relative(name).median
+        asked = (f"{results.throughput(name).median:.1f}", f"{100 * relative:.1f} %")
+    section = results.sections.get(name)
+    if section is None:
+        return (_NAMES[name], *asked, "", "", "", "")
+    gaps = (section.gap_p50_s, section.gap_p99_s, section.gap_max_s)
+    return (
+        _NAMES[name],
+        *asked,
+        *(f"{1000 * gap:.1f}" for gap in gaps),
+        f"{100 * section.cpu_share:.1f} %",
+    )
+
+
+def _line(bar: Bar) -> str:
+    sign = "≥" if bar.at_least else "≤"
+    verdict = "met   " if bar.met else "MISSED"
+    return f"  {verdict}  {bar.what} {bar.value:.3g} {bar.unit} (bar {sign} {bar.bar:g} {bar.unit})"

@@ -1,0 +1,130 @@
+"""Every text of every page goes through the translation, in every state that a page has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.desk import Desk
+from app.gui.clock import HouseClock
+from app.gui.house_pages import SettingsActions, house_pages
+from app.gui.window import Window
+from app.storage.content import TemplateKind
+from engine.request import FinishReason
+from engine.snapshot import EngineState, Memory, PinState
+from tests.support.fake_desk import MODEL, READY, FakeDesk, make_record
+from tests.support.pseudo import PseudoTranslator, texts, untranslated
+
+# What is nobody's to translate: figures with their units, addresses, what a person or a client
+# named, and code.
+NAMES = ("zorp", MODEL.id, MODEL.architecture, MODEL.dtype, "OpenAI/Python", "chatcmpl-")
+NOT_WORDS = re.compile(
+    r"""
+    https?://\S+ | ~?/[\w./-]+ | [kKMG]iB | \bbytes\b
+    | \b(?:curl|openai|Python|Open\ WebUI|llm|Ondol|English)\b | 한국어
+    | ^separator$  # Qt's own, in a list
+    | \b(?:Esc|Del|Return|Enter|F\d+|[A-Z])\b
+    """,
+    re.VERBOSE,
+)
+TEXTS = Path(__file__).parents[3] / "resources/i18n/ondol_ko.ts"
+CODE = "code"  # the role of widgets that show some
+
+
+@pytest.fixture(autouse=True)
+def pseudo_language(qapp: QApplication) -> Iterator[None]:
+    translator = PseudoTranslator(TEXTS)
+    qapp.installTranslator(translator)
+    yield
+    qapp.removeTranslator(translator)
+
+
+@pytest.fixture
+def full_desk(fake_desk: FakeDesk) -> FakeDesk:
+    """Templates of every kind and state, requests of every end."""
+    for number, kind in enumerate(TemplateKind):
+        content = "[]" if kind is TemplateKind.TOOL_SCHEMA else "zorp"
+        if kind is TemplateKind.TOOL_SCHEMA:
+            content = '[{"type": "function", "function": {"name": "zorp"}}]'
+        if kind is TemplateKind.CHAT_HISTORY:
+            content = '[{"role": "user", "content": "zorp"}]'
+        template = fake_desk.add(f"zorp {number}", kind, content, ("zorp",))
+        fake_desk.add_pin(template.id)
+        state = list(PinState)[number]
+        fake_desk.show_pin(
+            template.id, state, num_tokens=100, done_tokens=40, num_bytes=2**20, error="zorp"
+        )
+    fake_desk.records = [
+        make_record(number, reason=reason) for number, reason in enumerate(FinishReason)
+    ]
+    fake_desk.history = tuple(reversed(fake_desk.records))
+    fake_desk.show(memory=Memory(2**30, 2**20, 2**28, 2**26), num_running=2, num_waiting=1)
+    return fake_desk
+
+
+@pytest.fixture
+def show(
+    qtbot: QtBot, clock: HouseClock, tmp_path: Path
+) -> Callable[[FakeDesk], Iterator[tuple[str, Window]]]:
+    def show(desk: FakeDesk) -> Iterator[tuple[str, Window]]:
+        def nothing(*_: object) -> None:
+            pass
+
+        pages = house_pages(SettingsActions(nothing, nothing, nothing))
+        window = Window(_as_desk(desk), clock, pages, tmp_path / "window.json")
+        qtbot.addWidget(window)
+        window.show()
+        for page in pages:
+            window.show_page(page.icon_name)
+            clock.tick()
+            clock.second.emit()
+            qtbot.waitUntil(lambda: not desk.held)
+            yield page.icon_name, window
+
+    return show
+
+
+def _as_desk(desk: FakeDesk) -> Desk:
+    return desk  # type: ignore[return-value]
+
+
+def _foreign(pages: Iterator[tuple[str, Window]]) -> list[str]:
+    """Texts with words that no translator has seen."""
+    found: dict[str, str] = {}
+    for page, window in pages:
+        for thing, text in texts(window):
+            if thing.property("role") == CODE:
+                continue
+            rest = untranslated(text.replace("\u200b", ""))  # where a line may break
+            for name in NAMES:
+                rest = rest.replace(name, " ")
+            if any(letter.isalpha() for letter in NOT_WORDS.sub(" ", rest)):
+                found.setdefault(f"{type(thing).__name__}: {text}", page)
+    return [f"{page}: {what}" for what, page in found.items()]
+
+
+def test_a_house_at_work(
+    full_desk: FakeDesk, show: Callable[..., Iterator[tuple[str, Window]]]
+) -> None:
+    assert _foreign(show(full_desk)) == []
+
+
+def test_a_house_without_anything(
+    fake_desk: FakeDesk, show: Callable[..., Iterator[tuple[str, Window]]]
+) -> None:
+    assert _foreign(show(fake_desk)) == []
+
+
+@pytest.mark.parametrize("state", EngineState)
+def test_an_engine_in_every_state(
+    fake_desk: FakeDesk, show: Callable[..., Iterator[tuple[str, Window]]], state: EngineState
+) -> None:
+    fake_desk.snapshot = replace(READY, seq=2, state=state, reason="zorp")
+    fake_desk.model = None
+    assert _foreign(show(fake_desk)) == []
