@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import signal
-import threading
+import socket
 from collections.abc import Iterator
 
 from app.console import complain, say
@@ -45,7 +45,7 @@ def serve(settings: Settings, engine_factory: EngineFactory | None = None) -> in
         stop_logging(log_handler)
 
 
-def _run(home: Home, stopping: threading.Event) -> int:
+def _run(home: Home, stopping: _Stopping) -> int:
     try:
         home.start()
     except (InstanceHeld, BindError) as error:
@@ -70,7 +70,7 @@ def _run(home: Home, stopping: threading.Event) -> int:
     os._exit(FAILED)
 
 
-def _announce(home: Home, stopping: threading.Event) -> None:
+def _announce(home: Home, stopping: _Stopping) -> None:
     """Say where Ondol listens once it serves, or why it does not."""
     while not stopping.is_set():
         health = home.engine.wait_until_ready(_READY_POLL_S)
@@ -82,22 +82,56 @@ def _announce(home: Home, stopping: threading.Event) -> None:
             return
 
 
+class _Stopping:
+    """Whether somebody has asked to stop.
+
+    `wait` reads from a socket that the signal itself writes to. A lock would not do: a signal that
+    comes just before the main thread blocks in one is not seen until something else wakes it.
+    """
+
+    def __init__(self) -> None:
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
+        self._asked = False
+
+    @property
+    def wake_fd(self) -> int:
+        return self._writer.fileno()
+
+    def ask(self) -> None:
+        self._asked = True
+
+    def is_set(self) -> bool:
+        return self._asked
+
+    def wait(self) -> None:
+        while not self._asked:
+            self._reader.recv(64)
+
+    def close(self) -> None:
+        self._reader.close()
+        self._writer.close()
+
+
 @contextlib.contextmanager
-def _stop_signal() -> Iterator[threading.Event]:
+def _stop_signal() -> Iterator[_Stopping]:
     """Set by the first SIGINT or SIGTERM; a second one ends the process the hard way."""
-    stopping = threading.Event()
+    stopping = _Stopping()
 
     def on_signal(number: int, frame: object) -> None:
         for name in _SIGNALS:
             signal.signal(name, signal.SIG_DFL)
-        stopping.set()
+        stopping.ask()
 
     before = {name: signal.signal(name, on_signal) for name in _SIGNALS}
+    woken_before = signal.set_wakeup_fd(stopping.wake_fd, warn_on_full_buffer=False)
     try:
         yield stopping
     finally:
+        signal.set_wakeup_fd(woken_before)
         for name, handler in before.items():
             signal.signal(name, handler)
+        stopping.close()
 
 
 def _reason(error: OSError) -> str:

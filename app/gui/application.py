@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialog
 
 from app.gui import dialogs, mac, remembered_look, text
 from app.gui.clock import HouseClock
@@ -185,6 +185,11 @@ class Application(QObject):
         self._window.present()
         self._shelf.raise_all()
 
+    def reopen(self) -> None:
+        """The app was called upon; where nothing of it can be seen, that means the window."""
+        if not any(widget.isVisible() for widget in self._qt.topLevelWidgets()):
+            self.show_window()
+
     def hide_window(self) -> None:
         """Out of sight, and the app goes on, even where no icon could bring the window back."""
         if self._window is not None:
@@ -296,7 +301,10 @@ class Application(QObject):
     # End
 
     def quit(self) -> None:
-        """Ask, where that would end somebody's request; then leave."""
+        """Ask, where something written or somebody's request would be lost; then leave."""
+        if not self._sheets_close():
+            self.show_window()
+            return
         live = num_live(self._desk.snapshot)
         if not live:
             self.leave()
@@ -347,6 +355,14 @@ class Application(QObject):
             self._window.close()
             self._window.deleteLater()
         self.ended.emit(code)
+
+    def _sheets_close(self) -> bool:
+        """Close what is open over the window. False where that asks first."""
+        sheets = self._window.findChildren(QDialog) if self._window is not None else []
+        for sheet in sheets:
+            if sheet.isVisible() and sheet not in self._shelf and not sheet.close():
+                return False
+        return True
 
     def _restart(self) -> None:
         self._keeper.restart()

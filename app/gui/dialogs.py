@@ -43,8 +43,8 @@ class Shelf:
         self._find_parent = find_parent
         self._open: dict[str, QDialog] = {}
 
-    def __contains__(self, kind: str) -> bool:
-        return kind in self._open
+    def __contains__(self, dialog: QDialog) -> bool:
+        return dialog in self._open.values()
 
     def show(self, kind: str, make: Callable[[QWidget | None], QDialog]) -> None:
         """Open what `make` makes, or bring forward the one of this kind that is open."""

@@ -39,12 +39,12 @@ translate = QCoreApplication.translate
 class QtApplication(QApplication):
     """Qt's application, which a menu or the system may ask to quit.
 
-    quitWanted    somebody asks; whether it happens is decided elsewhere
-    windowWanted  the app was opened again, as macOS does it
+    quitWanted   somebody asks; whether it happens is decided elsewhere
+    reopened     macOS brings the app forward, also because it was opened again
     """
 
     quitWanted = Signal()
-    windowWanted = Signal()
+    reopened = Signal()
 
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Quit:
@@ -52,7 +52,7 @@ class QtApplication(QApplication):
             self.quitWanted.emit()
             return True
         if event.type() is QEvent.Type.ApplicationActivate and sys.platform == "darwin":
-            self.windowWanted.emit()
+            self.reopened.emit()
         return super().event(event)
 
 
@@ -117,7 +117,7 @@ def _live(qt: QtApplication, app: Application, probe_file: Path | None) -> tuple
     probe = Probe(probe_file) if probe_file is not None else None
     app.ended.connect(qt.exit)
     qt.quitWanted.connect(app.quit)
-    qt.windowWanted.connect(app.show_window)
+    qt.reopened.connect(app.reopen)
     with signals_call(app.leave):
         if probe is not None:
             app.windowPainted.connect(probe.note_first_paint)

@@ -148,7 +148,7 @@ class Ask:
     client: str
     messages: Sequence[Mapping[str, str]]
     tools: Sequence[Mapping[str, object]] = ()
-    max_tokens: int = 40
+    max_tokens: int = 96
     leaves_early: bool = False
 
 
@@ -212,8 +212,8 @@ def _home(chance: random.Random, number: int) -> Ask:
         HOME_CLIENT,
         [_said("system", POLICY), _said("user", chance.choice(HOME_QUESTIONS))],
         TOOLS,
-        max_tokens=chance.choice((24, 40, 56)),
-        leaves_early=number % 40 == 24,
+        max_tokens=120,
+        leaves_early=number % 14 == 9,
     )
 
 
@@ -237,7 +237,7 @@ def _other(chance: random.Random, number: int) -> Ask:
     return Ask(
         chance.choice(OTHER_CLIENTS),
         [_said("user", f"{number}. Go on with this story: {story}")],
-        max_tokens=chance.choice((12, 32)),
+        max_tokens=48,
     )
 
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,19 +23,20 @@ from engine.model import catalog
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "resources" / "screenshots"
-PAGES = ("dashboard", "prefixes", "requests", "connect")
+PAGES = ("dashboard", "prefixes", "requests", "connect", "settings")
 WIDTH, HEIGHT = 1000, 680
 SCALE = 2
 MAX_BYTES = 150_000
 PORT = 8642
-KV_BUDGET = 192 * 1024 * 1024  # small, so that something is evicted
-FONTS = ("Inter", "Noto Sans CJK KR", "NanumGothic")
+KV_BUDGET = 256 * 1024 * 1024  # small, so that something is evicted
+LATIN_FONTS = ("Inter",)
+KOREAN_FONTS = ("Noto Sans CJK KR", "NanumGothic")
 
 # Before Qt looks at them.
 os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(SCALE)}
 
 import household  # noqa: E402
-from PySide6.QtCore import QEventLoop, QLocale, QTimer  # noqa: E402
+from PySide6.QtCore import QEventLoop, QTimer  # noqa: E402
 from PySide6.QtGui import QFont, QFontDatabase  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 from small_png import save_small  # noqa: E402
@@ -88,8 +89,10 @@ def _work(models: Path, minutes: float) -> None:
         for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
             os.environ.pop(name, None)
         qt = QApplication([])
+        qt.setStyle("Fusion")
         drop_import_hook()
-        _use_fonts(qt)
+        if not set(KOREAN_FONTS) & set(QFontDatabase.families()):
+            print(f"Korean texts show as boxes: install one of {', '.join(KOREAN_FONTS)}")
         with _open_house() as house:
             Studio(qt, house).work(minutes * 60, house.url)
 
@@ -154,6 +157,9 @@ class Studio:
         return [pin.name for pin in self._desk.snapshot.pins if pin.state is PinState.READY]
 
     def _speak(self, language: Language) -> None:
+        # In Korean the Korean font draws all letters, as on a Korean desktop.
+        own_first = KOREAN_FONTS if language is Language.KOREAN else LATIN_FONTS
+        _use_font(self._qt, (*own_first, *KOREAN_FONTS))
         self._translations.use(language)
         change = result(self._desk.update_preferences(lambda now: replace(now, language=language)))
         assert change.language is language
@@ -187,7 +193,12 @@ class Studio:
 def _open_house() -> Iterator[Home]:
     paths = find_paths()
     paths.create()
-    house = Home(Settings(kv_budget_bytes=KV_BUDGET), paths)
+    before = Home(Settings(), paths)
+    before.open()
+    change = before.desk.update_preferences(lambda now: replace(now, kv_budget_bytes=KV_BUDGET))
+    change.result()
+    before.stop()
+    house = Home(Settings(), paths)
     house.open()
     try:
         try:
@@ -200,17 +211,12 @@ def _open_house() -> Iterator[Home]:
         house.stop()
 
 
-def _use_fonts(qt: QApplication) -> None:
+def _use_font(qt: QApplication, families: Sequence[str]) -> None:
+    """The first of these that are here, in the size of a desktop."""
     present = set(QFontDatabase.families())
-    families = [family for family in FONTS if family in present]
-    if not any("CJK" in family or "Nanum" in family for family in families):
-        print("There is no Korean font here, so Korean texts show as boxes: fonts-noto-cjk")
-    if families:
-        font = QFont(families)
-        font.setPointSizeF(10)
-        qt.setFont(font)
-    qt.setStyle("Fusion")
-    QLocale.setDefault(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
+    font = QFont([family for family in families if family in present] or qt.font().families())
+    font.setPointSizeF(10)
+    qt.setFont(font)
 
 
 def spin(seconds: float) -> None:

@@ -5,114 +5,114 @@
     <name>Actions</name>
     <message>
         <source>From File…</source>
-        <translation type="unfinished"></translation>
+        <translation>파일에서…</translation>
     </message>
     <message>
         <source>Edit…</source>
-        <translation type="unfinished"></translation>
+        <translation>편집…</translation>
     </message>
     <message>
         <source>Pin</source>
-        <translation type="unfinished"></translation>
+        <translation>고정</translation>
     </message>
     <message>
         <source>Unpin</source>
-        <translation type="unfinished"></translation>
+        <translation>고정 해제</translation>
     </message>
     <message>
         <source>Choose Policy…</source>
-        <translation type="unfinished"></translation>
+        <translation>정책 선택…</translation>
     </message>
     <message>
         <source>Warm Now</source>
-        <translation type="unfinished"></translation>
+        <translation>지금 예열</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>취소</translation>
     </message>
     <message>
         <source>Versions…</source>
-        <translation type="unfinished"></translation>
+        <translation>버전…</translation>
     </message>
     <message>
         <source>Copy Text</source>
-        <translation type="unfinished">텍스트 복사</translation>
+        <translation>텍스트 복사</translation>
     </message>
     <message>
         <source>Delete</source>
-        <translation type="unfinished"></translation>
+        <translation>삭제</translation>
     </message>
     <message>
         <source>Restore</source>
-        <translation type="unfinished"></translation>
+        <translation>복원</translation>
     </message>
 </context>
 <context>
     <name>Application</name>
     <message>
         <source>Ondol did not end properly last time</source>
-        <translation type="unfinished"></translation>
+        <translation>지난번에 온돌이 제대로 종료되지 않음</translation>
     </message>
     <message>
         <source>What was saved is there. The log may say why.</source>
-        <translation type="unfinished"></translation>
+        <translation>저장된 내용은 그대로 있습니다. 이유는 로그에 있을 수 있습니다.</translation>
     </message>
     <message>
         <source>Open Log Folder</source>
-        <translation type="unfinished"></translation>
+        <translation>로그 폴더 열기</translation>
     </message>
     <message>
         <source>The engine stopped working</source>
-        <translation type="unfinished"></translation>
+        <translation>엔진이 작동을 멈춤</translation>
     </message>
     <message>
         <source>Requests that were running got an error. Ondol is trying to bring it back.</source>
-        <translation type="unfinished"></translation>
+        <translation>실행 중이던 요청은 오류로 끝났습니다. 온돌이 엔진을 다시 시작하고 있습니다.</translation>
     </message>
     <message>
         <source>Ondol is back</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌이 다시 작동함</translation>
     </message>
     <message>
         <source>Requests are answered again.</source>
-        <translation type="unfinished"></translation>
+        <translation>요청에 다시 응답합니다.</translation>
     </message>
     <message>
         <source>Ondol cannot start</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌을 시작할 수 없음</translation>
     </message>
     <message>
         <source>Quit Ondol</source>
-        <translation type="unfinished">온돌 종료</translation>
+        <translation>온돌 종료</translation>
     </message>
     <message>
         <source>Open Data Folder</source>
-        <translation type="unfinished"></translation>
+        <translation>데이터 폴더 열기</translation>
     </message>
     <message>
         <source>If you quit now, they end with an error.</source>
-        <translation type="unfinished"></translation>
+        <translation>지금 종료하면 오류로 끝납니다.</translation>
     </message>
     <message>
         <source>Quit</source>
-        <translation type="unfinished"></translation>
+        <translation>종료</translation>
     </message>
     <message>
         <source>If you restart now, they end with an error.</source>
-        <translation type="unfinished"></translation>
+        <translation>지금 다시 시작하면 오류로 끝납니다.</translation>
     </message>
     <message>
         <source>Restart</source>
-        <translation type="unfinished"></translation>
+        <translation>다시 시작</translation>
     </message>
     <message>
         <source>A request is still running</source>
-        <translation type="unfinished"></translation>
+        <translation>요청 1개가 아직 실행 중임</translation>
     </message>
     <message>
         <source>{number} requests are still running</source>
-        <translation type="unfinished"></translation>
+        <translation>요청 {number}개가 아직 실행 중임</translation>
     </message>
 </context>
 <context>
@@ -134,7 +134,7 @@
     <name>CodeBlock</name>
     <message>
         <source>Code for {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}용 코드</translation>
     </message>
 </context>
 <context>
@@ -172,62 +172,62 @@
     <name>ConnectPage</name>
     <message>
         <source>Address</source>
-        <translation type="unfinished"></translation>
+        <translation>주소</translation>
     </message>
     <message>
         <source>Model</source>
-        <translation type="unfinished">모델</translation>
+        <translation>모델</translation>
     </message>
     <message>
         <source>the address</source>
-        <translation type="unfinished"></translation>
+        <translation>주소</translation>
     </message>
     <message>
         <source>the model’s name</source>
-        <translation type="unfinished"></translation>
+        <translation>모델 이름</translation>
     </message>
     <message>
         <source>Connect</source>
-        <translation type="unfinished"></translation>
+        <translation>연결</translation>
     </message>
     <message>
         <source>No model is loaded yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>아직 불러온 모델이 없습니다.</translation>
     </message>
     <message>
         <source>None is needed on this machine. Clients that insist on one take any text.</source>
-        <translation type="unfinished"></translation>
+        <translation>이 컴퓨터에서는 필요하지 않습니다. 꼭 요구하는 클라이언트에는 아무 텍스트나 입력하십시오.</translation>
     </message>
     <message>
         <source>Key</source>
-        <translation type="unfinished"></translation>
+        <translation>키</translation>
     </message>
 </context>
 <context>
     <name>ConnectionStatus</name>
     <message>
         <source>Waiting for your first request</source>
-        <translation type="unfinished"></translation>
+        <translation>첫 요청을 기다리는 중</translation>
     </message>
     <message>
         <source>Set up any client below and ask it something. It shows here at once.</source>
-        <translation type="unfinished"></translation>
+        <translation>아래에서 클라이언트를 설정하고 무엇이든 물어보십시오. 바로 여기에 나타납니다.</translation>
     </message>
     <message>
         <source>Connected: {client} just asked</source>
-        <translation type="unfinished"></translation>
+        <translation>연결됨: 방금 {client}에서 요청</translation>
     </message>
     <message>
         <source>Connected: {client} asked at {time}</source>
-        <translation type="unfinished"></translation>
+        <translation>연결됨: {time}에 {client}에서 요청</translation>
     </message>
     <message>
         <source>{tokens} prompt tokens, {cached} of them reused.</source>
-        <translation type="unfinished"></translation>
+        <translation>프롬프트 토큰 {tokens}개, 그중 {cached}개 재사용.</translation>
     </message>
     <message>
         <source>The first word came after {time}.</source>
-        <translation type="unfinished"></translation>
+        <translation>첫 단어까지 {time} 걸렸습니다.</translation>
     </message>
 </context>
 <context>
@@ -249,23 +249,23 @@
     <name>Dashboard</name>
     <message>
         <source>Span of time</source>
-        <translation type="unfinished"></translation>
+        <translation>시간 범위</translation>
     </message>
     <message>
         <source>10 minutes</source>
-        <translation type="unfinished"></translation>
+        <translation>10분</translation>
     </message>
     <message>
         <source>24 hours</source>
-        <translation type="unfinished"></translation>
+        <translation>24시간</translation>
     </message>
     <message>
         <source>Dashboard</source>
-        <translation type="unfinished"></translation>
+        <translation>대시보드</translation>
     </message>
     <message>
         <source>The history could not be read. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>기록을 읽을 수 없습니다. {reason}</translation>
     </message>
 </context>
 <context>
@@ -284,76 +284,77 @@
     </message>
     <message>
         <source>Versions…</source>
-        <translation type="unfinished"></translation>
+        <translation>버전…</translation>
     </message>
     <message>
         <source>text</source>
-        <translation type="unfinished"></translation>
+        <translation>텍스트</translation>
     </message>
     <message>
         <source>Copy Text</source>
-        <translation type="unfinished">텍스트 복사</translation>
+        <translation>텍스트 복사</translation>
     </message>
     <message>
         <source>Try Again</source>
-        <translation type="unfinished"></translation>
+        <translation>다시 시도</translation>
     </message>
     <message>
         <source>Cancel and Unpin</source>
-        <translation type="unfinished"></translation>
+        <translation>취소하고 고정 해제</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>취소</translation>
     </message>
     <message>
         <source>Version {number}</source>
-        <translation type="unfinished">버전 {number}</translation>
+        <translation>버전 {number}</translation>
     </message>
     <message>
-        <source>Known as soon as a model serves</source>
-        <translation type="unfinished"></translation>
+        <source>Not counted yet</source>
+        <translation>아직 세지 않음</translation>
     </message>
     <message>
         <source>{tokens} tokens · {size}</source>
-        <translation type="unfinished"></translation>
+        <translation>토큰 {tokens}개 · {size}</translation>
     </message>
     <message>
         <source>Select a prefix to see what it holds and what it costs.</source>
-        <translation type="unfinished"></translation>
+        <translation>프리픽스를 선택하면 내용과 비용을 볼 수 있습니다.</translation>
     </message>
     <message>
         <source>{number} prefixes selected</source>
-        <translation type="unfinished"></translation>
+        <translation>프리픽스 {number}개 선택됨</translation>
     </message>
     <message>
         <source>{prefixes}
 {tokens} tokens · {size}</source>
-        <translation type="unfinished"></translation>
+        <translation>{prefixes}
+토큰 {tokens}개 · {size}</translation>
     </message>
     <message>
         <source>Beginning of the text</source>
-        <translation type="unfinished"></translation>
+        <translation>텍스트의 앞부분</translation>
     </message>
     <message>
         <source>The text goes on.</source>
-        <translation type="unfinished"></translation>
+        <translation>텍스트가 더 있습니다.</translation>
     </message>
     <message>
         <source>State</source>
-        <translation type="unfinished">상태</translation>
+        <translation>상태</translation>
     </message>
     <message>
         <source>Price</source>
-        <translation type="unfinished"></translation>
+        <translation>비용</translation>
     </message>
     <message>
         <source>Used</source>
-        <translation type="unfinished"></translation>
+        <translation>사용</translation>
     </message>
     <message>
         <source>To use it</source>
-        <translation type="unfinished"></translation>
+        <translation>사용 방법</translation>
     </message>
 </context>
 <context>
@@ -364,7 +365,7 @@
     </message>
     <message>
         <source>Comparing…</source>
-        <translation type="unfinished"></translation>
+        <translation>비교하는 중…</translation>
     </message>
     <message>
         <source>No changes</source>
@@ -376,11 +377,11 @@
     </message>
     <message>
         <source>Lines: {added} added, {removed} removed</source>
-        <translation type="unfinished"></translation>
+        <translation>줄: {added}개 추가, {removed}개 삭제</translation>
     </message>
     <message>
         <source>Line {number}</source>
-        <translation type="unfinished"></translation>
+        <translation>{number}번째 줄</translation>
     </message>
     <message>
         <source>More changes follow.</source>
@@ -423,7 +424,11 @@
     </message>
     <message>
         <source>This text has unusual line ends or marks. Editing makes ordinary ones of them.</source>
-        <translation type="unfinished"></translation>
+        <translation>이 텍스트에는 일반적이지 않은 줄 끝 문자나 기호가 있습니다. 편집하면 일반적인 것으로 바뀝니다.</translation>
+    </message>
+    <message>
+        <source>Kind</source>
+        <translation>종류</translation>
     </message>
     <message>
         <source>&amp;Tags</source>
@@ -454,7 +459,7 @@
     <name>DropHint</name>
     <message>
         <source>Drop to make a prefix</source>
-        <translation type="unfinished"></translation>
+        <translation>놓으면 프리픽스 생성</translation>
     </message>
 </context>
 <context>
@@ -477,7 +482,7 @@
     </message>
     <message>
         <source>Saving…</source>
-        <translation type="unfinished"></translation>
+        <translation>저장하는 중…</translation>
     </message>
     <message>
         <source>Not saved. {reason}</source>
@@ -504,194 +509,194 @@
     <name>FilesSection</name>
     <message>
         <source>Files and help</source>
-        <translation type="unfinished"></translation>
+        <translation>파일 및 도움말</translation>
     </message>
     <message>
         <source>Data folder</source>
-        <translation type="unfinished"></translation>
+        <translation>데이터 폴더</translation>
     </message>
     <message>
         <source>Open the data folder</source>
-        <translation type="unfinished"></translation>
+        <translation>데이터 폴더 열기</translation>
     </message>
     <message>
         <source>Log folder</source>
-        <translation type="unfinished"></translation>
+        <translation>로그 폴더</translation>
     </message>
     <message>
         <source>Open the log folder</source>
-        <translation type="unfinished"></translation>
+        <translation>로그 폴더 열기</translation>
     </message>
     <message>
         <source>the diagnostics</source>
-        <translation type="unfinished"></translation>
+        <translation>진단 정보</translation>
     </message>
     <message>
         <source>Diagnostics</source>
-        <translation type="unfinished"></translation>
+        <translation>진단 정보</translation>
     </message>
     <message>
         <source>Versions, device, model, figures and the last {number} lines of the log, to paste where you ask for help. No prompt, answer or key is in it.</source>
-        <translation type="unfinished"></translation>
+        <translation>버전, 기기, 모델, 수치와 로그의 마지막 {number}줄입니다. 도움을 요청하는 곳에 붙여넣으십시오. 프롬프트, 응답, 키는 포함되지 않습니다.</translation>
     </message>
     <message>
         <source>Open</source>
-        <translation type="unfinished"></translation>
+        <translation>열기</translation>
     </message>
     <message>
         <source>No program here opens folders.</source>
-        <translation type="unfinished"></translation>
+        <translation>폴더를 열 수 있는 프로그램이 없습니다.</translation>
     </message>
 </context>
 <context>
     <name>FirstRun</name>
     <message>
         <source>No request yet</source>
-        <translation type="unfinished"></translation>
+        <translation>아직 요청 없음</translation>
     </message>
     <message>
         <source>Point a chat client at Ondol and ask something. Here you will see how much of each prompt was already warm, how soon the first word came, and what the memory is used for.</source>
-        <translation type="unfinished"></translation>
+        <translation>채팅 클라이언트를 온돌에 연결하고 무엇이든 물어보십시오. 각 프롬프트가 얼마나 예열되어 있었는지, 첫 단어가 얼마나 빨리 나왔는지, 메모리가 어디에 쓰이는지 여기에서 볼 수 있습니다.</translation>
     </message>
     <message>
         <source>Connect a client</source>
-        <translation type="unfinished">클라이언트 연결</translation>
+        <translation>클라이언트 연결</translation>
     </message>
 </context>
 <context>
     <name>LookSection</name>
     <message>
         <source>Look and language</source>
-        <translation type="unfinished"></translation>
+        <translation>화면 모드 및 언어</translation>
     </message>
     <message>
         <source>Appearance</source>
-        <translation type="unfinished"></translation>
+        <translation>화면 모드</translation>
     </message>
     <message>
         <source>System</source>
-        <translation type="unfinished"></translation>
+        <translation>시스템</translation>
     </message>
     <message>
         <source>Light</source>
-        <translation type="unfinished"></translation>
+        <translation>라이트</translation>
     </message>
     <message>
         <source>Dark</source>
-        <translation type="unfinished"></translation>
+        <translation>다크</translation>
     </message>
     <message>
         <source>Language</source>
-        <translation type="unfinished"></translation>
+        <translation>언어</translation>
     </message>
 </context>
 <context>
     <name>MemorySection</name>
     <message>
         <source>Memory</source>
-        <translation type="unfinished">메모리</translation>
+        <translation>메모리</translation>
     </message>
     <message>
         <source>How the memory is chosen</source>
-        <translation type="unfinished"></translation>
+        <translation>메모리 선택 방법</translation>
     </message>
     <message>
         <source>Automatic</source>
-        <translation type="unfinished"></translation>
+        <translation>자동</translation>
     </message>
     <message>
         <source>Custom</source>
-        <translation type="unfinished"></translation>
+        <translation>사용자 설정</translation>
     </message>
     <message>
         <source>Memory for prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>프롬프트용 메모리</translation>
     </message>
     <message>
         <source>Computed prompts stay in it for reuse, beside the answers being written. The model comes on top.</source>
-        <translation type="unfinished"></translation>
+        <translation>계산한 프롬프트를 재사용하기 위해, 작성 중인 응답과 함께 보관합니다. 모델이 쓰는 메모리는 별도입니다.</translation>
     </message>
     <message>
         <source>How many tokens fit is known once a model is loaded.</source>
-        <translation type="unfinished"></translation>
+        <translation>토큰이 몇 개 들어가는지는 모델을 불러온 후에 알 수 있습니다.</translation>
     </message>
     <message>
         <source>Room for about {tokens} tokens, such as {number} conversations of {each}.</source>
-        <translation type="unfinished"></translation>
+        <translation>토큰 약 {tokens}개가 들어갑니다. 예: {each}개짜리 대화 {number}개.</translation>
     </message>
     <message>
         <source>Room for about {tokens} tokens.</source>
-        <translation type="unfinished"></translation>
+        <translation>토큰 약 {tokens}개가 들어갑니다.</translation>
     </message>
 </context>
 <context>
     <name>ModelSection</name>
     <message>
         <source>Model</source>
-        <translation type="unfinished">모델</translation>
+        <translation>모델</translation>
     </message>
     <message>
         <source>Choose Folder…</source>
-        <translation type="unfinished"></translation>
+        <translation>폴더 선택…</translation>
     </message>
     <message>
         <source>Use the Starter Model</source>
-        <translation type="unfinished"></translation>
+        <translation>기본 모델 사용</translation>
     </message>
     <message>
         <source>No model</source>
-        <translation type="unfinished"></translation>
+        <translation>모델 없음</translation>
     </message>
     <message>
         <source>Looking the folder over…</source>
-        <translation type="unfinished"></translation>
+        <translation>폴더를 확인하는 중…</translation>
     </message>
     <message>
         <source>{state} · {architecture} · context of {tokens} tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>{state} · {architecture} · 컨텍스트 토큰 {tokens}개</translation>
     </message>
     <message>
         <source>The starter model, which comes with Ondol.</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌에 포함된 기본 모델입니다.</translation>
     </message>
     <message>
         <source>Choose another folder, or use the starter model.</source>
-        <translation type="unfinished"></translation>
+        <translation>다른 폴더를 선택하거나 기본 모델을 사용하십시오.</translation>
     </message>
     <message>
         <source>The present model goes on. Choose another folder.</source>
-        <translation type="unfinished"></translation>
+        <translation>현재 모델을 계속 사용합니다. 다른 폴더를 선택하십시오.</translation>
     </message>
     <message>
         <source>Choose a model folder</source>
-        <translation type="unfinished"></translation>
+        <translation>모델 폴더 선택</translation>
     </message>
     <message>
         <source>Use This Model</source>
-        <translation type="unfinished"></translation>
+        <translation>이 모델 사용</translation>
     </message>
 </context>
 <context>
     <name>NameDialog</name>
     <message>
         <source>Pin the last request</source>
-        <translation type="unfinished"></translation>
+        <translation>최근 요청 고정</translation>
     </message>
     <message>
         <source>Keep the last request warm</source>
-        <translation type="unfinished"></translation>
+        <translation>최근 요청을 예열 상태로 유지</translation>
     </message>
     <message>
         <source>The next chat that begins like it starts without computing that beginning again. You find it under Prefixes.</source>
-        <translation type="unfinished"></translation>
+        <translation>같은 내용으로 시작하는 다음 대화는 앞부분을 다시 계산하지 않고 바로 시작합니다. 프리픽스 페이지에서 볼 수 있습니다.</translation>
     </message>
     <message>
         <source>Name:</source>
-        <translation type="unfinished"></translation>
+        <translation>이름:</translation>
     </message>
     <message>
         <source>Pin</source>
-        <translation type="unfinished"></translation>
+        <translation>고정</translation>
     </message>
 </context>
 <context>
@@ -706,49 +711,49 @@
     </message>
     <message>
         <source>{reason} Nothing is lost yet: it is tried again.</source>
-        <translation type="unfinished"></translation>
+        <translation>{reason} 아직 잃은 내용은 없으며 다시 시도합니다.</translation>
     </message>
 </context>
 <context>
     <name>NoticeBar</name>
     <message>
         <source>Dismiss</source>
-        <translation type="unfinished"></translation>
+        <translation>닫기</translation>
     </message>
 </context>
 <context>
     <name>Panels</name>
     <message>
         <source>Reading prefixes…</source>
-        <translation type="unfinished"></translation>
+        <translation>프리픽스를 읽는 중…</translation>
     </message>
     <message>
         <source>No prefix matches</source>
-        <translation type="unfinished"></translation>
+        <translation>일치하는 프리픽스 없음</translation>
     </message>
     <message>
         <source>None of this kind has these words in its name or its tags.</source>
-        <translation type="unfinished"></translation>
+        <translation>이 종류 중에는 이름이나 태그에 이 단어가 있는 항목이 없습니다.</translation>
     </message>
     <message>
         <source>Show All</source>
-        <translation type="unfinished"></translation>
+        <translation>모두 보기</translation>
     </message>
     <message>
         <source>Nothing was deleted</source>
-        <translation type="unfinished"></translation>
+        <translation>삭제된 항목 없음</translation>
     </message>
     <message>
         <source>A deleted prefix can be restored from here for 30 days.</source>
-        <translation type="unfinished"></translation>
+        <translation>삭제한 프리픽스는 30일 동안 여기에서 복원할 수 있습니다.</translation>
     </message>
     <message>
         <source>Prefixes cannot be read</source>
-        <translation type="unfinished"></translation>
+        <translation>프리픽스를 읽을 수 없음</translation>
     </message>
     <message>
         <source>Try Again</source>
-        <translation type="unfinished"></translation>
+        <translation>다시 시도</translation>
     </message>
 </context>
 <context>
@@ -778,23 +783,23 @@
     <name>PortDialog</name>
     <message>
         <source>Port taken</source>
-        <translation type="unfinished"></translation>
+        <translation>포트가 사용 중임</translation>
     </message>
     <message>
         <source>Another program is using port {port}</source>
-        <translation type="unfinished"></translation>
+        <translation>다른 프로그램이 {port} 포트를 사용하고 있음</translation>
     </message>
     <message>
         <source>Ondol listens on {url} for chat clients. Choose another port here and in your clients, or quit the other program and try this one again.</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌은 {url}에서 채팅 클라이언트를 기다립니다. 여기와 클라이언트에서 다른 포트를 선택하거나, 다른 프로그램을 종료하고 다시 시도하십시오.</translation>
     </message>
     <message>
         <source>Port</source>
-        <translation type="unfinished"></translation>
+        <translation>포트</translation>
     </message>
     <message>
         <source>Port:</source>
-        <translation type="unfinished"></translation>
+        <translation>포트:</translation>
     </message>
     <message>
         <source>Quit Ondol</source>
@@ -802,11 +807,11 @@
     </message>
     <message>
         <source>Try Again</source>
-        <translation type="unfinished"></translation>
+        <translation>다시 시도</translation>
     </message>
     <message>
         <source>Use This Port</source>
-        <translation type="unfinished"></translation>
+        <translation>이 포트 사용</translation>
     </message>
 </context>
 <context>
@@ -820,74 +825,74 @@
     <name>PrefixesPage</name>
     <message>
         <source>New</source>
-        <translation type="unfinished"></translation>
+        <translation>신규</translation>
     </message>
     <message>
         <source>Prefixes</source>
-        <translation type="unfinished">프리픽스</translation>
+        <translation>프리픽스</translation>
     </message>
     <message>
         <source>Pin</source>
-        <translation type="unfinished"></translation>
+        <translation>고정</translation>
     </message>
     <message>
         <source>Warm</source>
-        <translation type="unfinished"></translation>
+        <translation>예열</translation>
     </message>
     <message>
         <source>“{name}” was deleted.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}” 항목을 삭제했습니다.</translation>
     </message>
     <message>
         <source>{number} prefixes were deleted.</source>
-        <translation type="unfinished"></translation>
+        <translation>프리픽스 {number}개를 삭제했습니다.</translation>
     </message>
     <message>
         <source>Undo</source>
-        <translation type="unfinished"></translation>
+        <translation>실행 취소</translation>
     </message>
     <message>
         <source>{file} was not imported. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>{file} 파일을 가져오지 못했습니다. {reason}</translation>
     </message>
     <message>
         <source>Import as “{name}”</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}” 이름으로 가져오기</translation>
     </message>
     <message>
         <source>Import as Document</source>
-        <translation type="unfinished"></translation>
+        <translation>문서로 가져오기</translation>
     </message>
     <message>
         <source>Search names and tags</source>
-        <translation type="unfinished"></translation>
+        <translation>이름 및 태그 검색</translation>
     </message>
     <message>
         <source>Search prefixes</source>
-        <translation type="unfinished"></translation>
+        <translation>프리픽스 검색</translation>
     </message>
     <message>
         <source>Kind of prefixes</source>
-        <translation type="unfinished"></translation>
+        <translation>프리픽스 종류</translation>
     </message>
     <message>
         <source>All kinds</source>
-        <translation type="unfinished"></translation>
+        <translation>모든 종류</translation>
     </message>
     <message>
         <source>Deleted</source>
-        <translation type="unfinished">삭제됨</translation>
+        <translation>삭제됨</translation>
     </message>
     <message>
         <source>New prefix</source>
-        <translation type="unfinished"></translation>
+        <translation>새로운 프리픽스</translation>
     </message>
 </context>
 <context>
     <name>PriceLine</name>
     <message>
         <source>Counting…</source>
-        <translation type="unfinished"></translation>
+        <translation>세는 중…</translation>
     </message>
     <message>
         <source>Tokens are counted as soon as a model serves.</source>
@@ -898,74 +903,74 @@
     <name>RemoveDialog</name>
     <message>
         <source>Remove Everything</source>
-        <translation type="unfinished"></translation>
+        <translation>모두 제거</translation>
     </message>
     <message>
         <source>remove</source>
-        <translation type="unfinished"></translation>
+        <translation>제거</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>취소</translation>
     </message>
     <message>
         <source>Remove everything?</source>
-        <translation type="unfinished"></translation>
+        <translation>모두 제거하겠습니까?</translation>
     </message>
     <message>
         <source>Ondol stops, and {size} are deleted for good. Models in folders of your own stay.</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌이 중단되고 {size}가 영구적으로 삭제됩니다. 직접 만든 폴더에 있는 모델은 남습니다.</translation>
     </message>
     <message>
         <source>Type “{word}” to confirm:</source>
-        <translation type="unfinished"></translation>
+        <translation>확인하려면 “{word}”를 입력하십시오.</translation>
     </message>
     <message>
         <source>Not Ondol’s, so it stays in the same folders: {names}.</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌의 항목이 아니므로 같은 폴더에 남습니다: {names}.</translation>
     </message>
     <message>
         <source>Starter model</source>
-        <translation type="unfinished"></translation>
+        <translation>기본 모델</translation>
     </message>
     <message>
         <source>Templates, settings, history</source>
-        <translation type="unfinished"></translation>
+        <translation>템플릿, 설정, 기록</translation>
     </message>
     <message>
         <source>Backup of these</source>
-        <translation type="unfinished"></translation>
+        <translation>위 항목의 백업</translation>
     </message>
     <message>
         <source>Log</source>
-        <translation type="unfinished"></translation>
+        <translation>로그</translation>
     </message>
     <message>
         <source>Login item</source>
-        <translation type="unfinished"></translation>
+        <translation>로그인 항목</translation>
     </message>
     <message>
         <source>Working file</source>
-        <translation type="unfinished"></translation>
+        <translation>작업 파일</translation>
     </message>
 </context>
 <context>
     <name>RemoveSection</name>
     <message>
         <source>Remove Ondol</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌 제거</translation>
     </message>
     <message>
         <source>Remove Everything…</source>
-        <translation type="unfinished"></translation>
+        <translation>모두 제거…</translation>
     </message>
     <message>
         <source>Remove everything</source>
-        <translation type="unfinished"></translation>
+        <translation>모두 제거</translation>
     </message>
     <message>
         <source>Stops Ondol and deletes its data, its logs and its login item. You see first what goes.</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌을 중단하고 데이터, 로그, 로그인 항목을 삭제합니다. 먼저 무엇이 삭제되는지 확인할 수 있습니다.</translation>
     </message>
 </context>
 <context>
@@ -1058,77 +1063,77 @@
     <name>RestartBar</name>
     <message>
         <source>Restart Ondol</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌 다시 시작</translation>
     </message>
     <message>
         <source>Takes effect after a restart: {names}</source>
-        <translation type="unfinished"></translation>
+        <translation>다시 시작한 후 적용: {names}</translation>
     </message>
     <message>
         <source>Requests that run now end with an error. What was computed is lost; pinned prefixes come back.</source>
-        <translation type="unfinished"></translation>
+        <translation>지금 실행 중인 요청은 오류로 끝납니다. 계산한 내용은 사라지고, 고정된 프리픽스는 다시 예열됩니다.</translation>
     </message>
     <message>
         <source>What was computed is lost; pinned prefixes come back.</source>
-        <translation type="unfinished"></translation>
+        <translation>계산한 내용은 사라지고, 고정된 프리픽스는 다시 예열됩니다.</translation>
     </message>
     <message>
         <source>port</source>
-        <translation type="unfinished"></translation>
+        <translation>포트</translation>
     </message>
     <message>
         <source>memory</source>
-        <translation type="unfinished"></translation>
+        <translation>메모리</translation>
     </message>
     <message>
         <source>language</source>
-        <translation type="unfinished"></translation>
+        <translation>언어</translation>
     </message>
 </context>
 <context>
     <name>ServerSection</name>
     <message>
         <source>Server</source>
-        <translation type="unfinished"></translation>
+        <translation>서버</translation>
     </message>
     <message>
         <source>Port</source>
-        <translation type="unfinished"></translation>
+        <translation>포트</translation>
     </message>
     <message>
         <source>Start at login</source>
-        <translation type="unfinished"></translation>
+        <translation>로그인할 때 시작</translation>
     </message>
     <message>
         <source>The system starts Ondol in the menu bar, without its window.</source>
-        <translation type="unfinished"></translation>
+        <translation>시스템이 윈도우 없이 메뉴 막대에서 온돌을 시작합니다.</translation>
     </message>
     <message>
         <source>Until the restart clients find Ondol at {url}.</source>
-        <translation type="unfinished"></translation>
+        <translation>다시 시작하기 전까지 클라이언트는 {url} 주소로 연결합니다.</translation>
     </message>
     <message>
         <source>Clients find Ondol at {url}.</source>
-        <translation type="unfinished"></translation>
+        <translation>클라이언트는 {url} 주소로 연결합니다.</translation>
     </message>
     <message>
         <source>Choose a number from {least} to {most}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{least}에서 {most} 사이의 숫자를 선택하십시오.</translation>
     </message>
     <message>
         <source>The login item could not be changed: {reason}.</source>
-        <translation type="unfinished"></translation>
+        <translation>로그인 항목을 변경할 수 없습니다. {reason}.</translation>
     </message>
 </context>
 <context>
     <name>SettingsPage</name>
     <message>
         <source>Settings</source>
-        <translation type="unfinished"></translation>
+        <translation>설정</translation>
     </message>
     <message>
         <source>The settings cannot be read: {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>설정을 읽을 수 없습니다. {reason}</translation>
     </message>
 </context>
 <context>
@@ -1142,113 +1147,113 @@
     <name>TodayTiles</name>
     <message>
         <source>Reused today</source>
-        <translation type="unfinished"></translation>
+        <translation>오늘 재사용</translation>
     </message>
     <message>
         <source>Prompt tokens since midnight that were warm and not computed again.</source>
-        <translation type="unfinished"></translation>
+        <translation>자정 이후 예열되어 있어서 다시 계산하지 않은 프롬프트 토큰입니다.</translation>
     </message>
     <message>
         <source>Hit rate today</source>
-        <translation type="unfinished"></translation>
+        <translation>오늘 적중률</translation>
     </message>
     <message>
         <source>Reused tokens&apos; share of all prompt tokens.</source>
-        <translation type="unfinished"></translation>
+        <translation>전체 프롬프트 토큰 중 재사용한 토큰의 비율입니다.</translation>
     </message>
     <message>
         <source>First token</source>
-        <translation type="unfinished">첫 토큰</translation>
+        <translation>첫 토큰</translation>
     </message>
     <message>
         <source>Median time from a request to its first token, today. A request is warm if at least half of its prompt was reused.</source>
-        <translation type="unfinished"></translation>
+        <translation>오늘 요청부터 첫 토큰까지 걸린 시간의 중앙값입니다. 프롬프트의 절반 이상을 재사용한 요청을 예열된 요청으로 봅니다.</translation>
     </message>
     <message>
         <source>Requests today</source>
-        <translation type="unfinished"></translation>
+        <translation>오늘 요청</translation>
     </message>
     <message>
         <source>Requests that have ended.</source>
-        <translation type="unfinished"></translation>
+        <translation>끝난 요청의 수입니다.</translation>
     </message>
     <message>
         <source>Time saved today</source>
-        <translation type="unfinished"></translation>
+        <translation>오늘 절약한 시간</translation>
     </message>
     <message>
         <source>Nothing was measured yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>아직 측정된 것이 없습니다.</translation>
     </message>
     <message>
         <source>–</source>
-        <translation type="unfinished"></translation>
+        <translation>–</translation>
     </message>
     <message>
         <source>of {number} tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>토큰 {number}개 중</translation>
     </message>
     <message>
         <source>of prompt tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>프롬프트 토큰 중</translation>
     </message>
     <message>
         <source>{number} with a hit</source>
-        <translation type="unfinished"></translation>
+        <translation>적중 {number}개</translation>
     </message>
     <message>
         <source>estimated</source>
-        <translation type="unfinished"></translation>
+        <translation>추정값</translation>
     </message>
     <message>
         <source>Reused tokens × the measured time to compute one prompt token ({number} ms, the median of the last 24 hours).</source>
-        <translation type="unfinished"></translation>
+        <translation>재사용한 토큰 × 프롬프트 토큰 하나를 계산하는 데 측정된 시간(최근 24시간의 중앙값 {number}ms)입니다.</translation>
     </message>
     <message>
         <source>warm against cold</source>
-        <translation type="unfinished"></translation>
+        <translation>예열 대 미예열</translation>
     </message>
     <message>
         <source>cold; none was warm</source>
-        <translation type="unfinished"></translation>
+        <translation>미예열, 예열된 요청 없음</translation>
     </message>
     <message>
         <source>warm; none was cold</source>
-        <translation type="unfinished"></translation>
+        <translation>예열 시, 미예열 없음</translation>
     </message>
     <message>
         <source>warm; {time} cold</source>
-        <translation type="unfinished"></translation>
+        <translation>예열 시, 미예열 {time}</translation>
     </message>
 </context>
 <context>
     <name>TogetherSheet</name>
     <message>
         <source>A request that sends tools begins with its system policy, so both are kept warm together: choose the policy that clients send with these tools.</source>
-        <translation type="unfinished"></translation>
+        <translation>도구를 보내는 요청은 시스템 정책으로 시작하므로 둘을 함께 예열 상태로 유지합니다. 클라이언트가 이 도구와 함께 보내는 정책을 선택하십시오.</translation>
     </message>
     <message>
         <source>No system policy</source>
-        <translation type="unfinished"></translation>
+        <translation>시스템 정책 없음</translation>
     </message>
     <message>
         <source>&amp;Together with</source>
-        <translation type="unfinished"></translation>
+        <translation>함께 보내는 정책(&amp;T)</translation>
     </message>
 </context>
 <context>
     <name>TrayActions</name>
     <message>
         <source>Chat of {time}</source>
-        <translation type="unfinished"></translation>
+        <translation>{time}의 대화</translation>
     </message>
     <message>
         <source>Pinned</source>
-        <translation type="unfinished">고정됨</translation>
+        <translation>고정됨</translation>
     </message>
     <message>
         <source>“{name}” is being warmed.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}” 항목을 예열하고 있습니다.</translation>
     </message>
 </context>
 <context>
@@ -1275,7 +1280,7 @@
     </message>
     <message>
         <source>Reading versions…</source>
-        <translation type="unfinished"></translation>
+        <translation>버전을 읽는 중…</translation>
     </message>
     <message>
         <source>Version {number}</source>
@@ -1298,35 +1303,35 @@
     <name>Welcome</name>
     <message>
         <source>Compute it once, keep it warm</source>
-        <translation type="unfinished"></translation>
+        <translation>한 번 계산하고 따뜻하게 유지</translation>
     </message>
     <message>
         <source>A prefix is what many requests begin with: the policy of an assistant, its tools, a document. Pinned here it stays in memory, and answers to every request that begins with it start at once.</source>
-        <translation type="unfinished"></translation>
+        <translation>프리픽스는 여러 요청이 공통으로 시작하는 부분입니다. 도우미의 정책, 도구, 문서 등이 있습니다. 여기에서 고정하면 메모리에 남아, 이것으로 시작하는 모든 요청에 바로 응답하기 시작합니다.</translation>
     </message>
     <message>
         <source>Write a system policy</source>
-        <translation type="unfinished"></translation>
+        <translation>시스템 정책 작성</translation>
     </message>
     <message>
         <source>The text that tells an assistant who it is and how it answers.</source>
-        <translation type="unfinished"></translation>
+        <translation>도우미가 누구이고 어떻게 답하는지 알려주는 텍스트입니다.</translation>
     </message>
     <message>
         <source>Paste a tool schema</source>
-        <translation type="unfinished"></translation>
+        <translation>도구 스키마 붙여넣기</translation>
     </message>
     <message>
         <source>The JSON list of functions that an assistant may call.</source>
-        <translation type="unfinished"></translation>
+        <translation>도우미가 호출할 수 있는 함수의 JSON 목록입니다.</translation>
     </message>
     <message>
         <source>Keep a document</source>
-        <translation type="unfinished"></translation>
+        <translation>문서 보관</translation>
     </message>
     <message>
         <source>A text that many questions are about. Or drop a file here.</source>
-        <translation type="unfinished"></translation>
+        <translation>여러 번 질문할 텍스트입니다. 파일을 여기에 끌어다 놓아도 됩니다.</translation>
     </message>
 </context>
 <context>
@@ -1360,38 +1365,38 @@
     <name>_ThingsList</name>
     <message>
         <source>What is deleted</source>
-        <translation type="unfinished"></translation>
+        <translation>삭제되는 항목</translation>
     </message>
     <message>
         <source>Name</source>
-        <translation type="unfinished">이름</translation>
+        <translation>이름</translation>
     </message>
     <message>
         <source>What it is</source>
-        <translation type="unfinished"></translation>
+        <translation>내용</translation>
     </message>
     <message>
         <source>Size</source>
-        <translation type="unfinished"></translation>
+        <translation>크기</translation>
     </message>
 </context>
 <context>
     <name>connect</name>
     <message>
         <source>The Python package; the same two values fit OpenAI’s other packages.</source>
-        <translation type="unfinished"></translation>
+        <translation>Python 패키지입니다. OpenAI의 다른 패키지에도 같은 두 값을 사용합니다.</translation>
     </message>
     <message>
         <source>For its first start. One that has run before takes the address, with any key, under Admin Settings → Connections. In Docker it needs --network=host.</source>
-        <translation type="unfinished"></translation>
+        <translation>처음 시작할 때 사용합니다. 이미 실행한 적이 있다면 Admin Settings → Connections에서 주소와 아무 키나 입력하십시오. Docker에서는 --network=host가 필요합니다.</translation>
     </message>
     <message>
         <source>Run this once in a terminal; from then on: llm -m ondol.</source>
-        <translation type="unfinished"></translation>
+        <translation>터미널에서 한 번 실행하십시오. 그다음부터는 llm -m ondol을 사용합니다.</translation>
     </message>
     <message>
         <source>In a terminal, to see whether it answers.</source>
-        <translation type="unfinished"></translation>
+        <translation>터미널에서 응답하는지 확인할 수 있습니다.</translation>
     </message>
 </context>
 <context>
@@ -1414,154 +1419,154 @@
     </message>
     <message>
         <source>Prompt tokens</source>
-        <translation type="unfinished">프롬프트 토큰</translation>
+        <translation>프롬프트 토큰</translation>
     </message>
     <message>
         <source>Reused</source>
-        <translation type="unfinished">재사용</translation>
+        <translation>재사용</translation>
     </message>
     <message>
         <source>Computed</source>
-        <translation type="unfinished">계산</translation>
+        <translation>계산</translation>
     </message>
     <message>
         <source>Hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>적중률</translation>
     </message>
     <message>
         <source>{share} reused</source>
-        <translation type="unfinished"></translation>
+        <translation>{share} 재사용</translation>
     </message>
     <message>
         <source>Per second, averaged over 10 seconds</source>
-        <translation type="unfinished"></translation>
+        <translation>초당, 10초 평균</translation>
     </message>
     <message>
         <source>In 15 minutes</source>
-        <translation type="unfinished"></translation>
+        <translation>15분 동안</translation>
     </message>
     <message>
         <source>{number} tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>초당 토큰 {number}개</translation>
     </message>
     <message>
         <source>{number} tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>토큰 {number}개</translation>
     </message>
     <message>
         <source>Time to first token</source>
-        <translation type="unfinished"></translation>
+        <translation>첫 토큰까지의 시간</translation>
     </message>
     <message>
         <source>Cold</source>
-        <translation type="unfinished"></translation>
+        <translation>미예열</translation>
     </message>
     <message>
         <source>Warm</source>
-        <translation type="unfinished"></translation>
+        <translation>예열</translation>
     </message>
     <message>
         <source>{number}× sooner when warm</source>
-        <translation type="unfinished"></translation>
+        <translation>예열되면 {number}배 빠름</translation>
     </message>
     <message>
         <source>From a request to the first word of its answer</source>
-        <translation type="unfinished"></translation>
+        <translation>요청부터 응답의 첫 단어까지</translation>
     </message>
     <message>
         <source>Speed</source>
-        <translation type="unfinished"></translation>
+        <translation>속도</translation>
     </message>
     <message>
         <source>Prefill</source>
-        <translation type="unfinished"></translation>
+        <translation>프롬프트 처리</translation>
     </message>
     <message>
         <source>Decode</source>
-        <translation type="unfinished"></translation>
+        <translation>응답 생성</translation>
     </message>
     <message>
         <source>Tokens per second while a request is worked on</source>
-        <translation type="unfinished"></translation>
+        <translation>요청을 처리하는 동안의 초당 토큰</translation>
     </message>
     <message>
         <source>Evictions</source>
-        <translation type="unfinished"></translation>
+        <translation>캐시 제거</translation>
     </message>
     <message>
         <source>Evicted</source>
-        <translation type="unfinished"></translation>
+        <translation>제거됨</translation>
     </message>
     <message>
         <source>Nothing was evicted</source>
-        <translation type="unfinished"></translation>
+        <translation>제거된 항목 없음</translation>
     </message>
     <message>
         <source>Pages that made room for others, in {time}</source>
-        <translation type="unfinished"></translation>
+        <translation>{time} 동안 자리를 내준 페이지</translation>
     </message>
     <message>
         <source>Pages that made room for others, in 15 minutes</source>
-        <translation type="unfinished"></translation>
+        <translation>15분 동안 자리를 내준 페이지</translation>
     </message>
     <message>
         <source>Memory</source>
-        <translation type="unfinished">메모리</translation>
+        <translation>메모리</translation>
     </message>
     <message>
         <source>Pinned</source>
-        <translation type="unfinished">고정됨</translation>
+        <translation>고정됨</translation>
     </message>
     <message>
         <source>Resident</source>
-        <translation type="unfinished"></translation>
+        <translation>상주</translation>
     </message>
     <message>
         <source>Running</source>
-        <translation type="unfinished"></translation>
+        <translation>실행 중</translation>
     </message>
     <message>
         <source>Free</source>
-        <translation type="unfinished"></translation>
+        <translation>여유</translation>
     </message>
     <message>
         <source>{name} {size}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} {size}</translation>
     </message>
     <message>
         <source>{used} of {budget}</source>
-        <translation type="unfinished"></translation>
+        <translation>{budget} 중 {used}</translation>
     </message>
     <message>
         <source>Computed prompts that stay in memory, within the budget</source>
-        <translation type="unfinished"></translation>
+        <translation>정해진 한도 안에서 메모리에 남아 있는 계산한 프롬프트</translation>
     </message>
     <message>
         <source>{number} pages</source>
-        <translation type="unfinished"></translation>
+        <translation>{number}페이지</translation>
     </message>
 </context>
 <context>
     <name>pages</name>
     <message>
         <source>Dashboard</source>
-        <translation type="unfinished"></translation>
+        <translation>대시보드</translation>
     </message>
     <message>
         <source>Prefixes</source>
-        <translation type="unfinished">프리픽스</translation>
+        <translation>프리픽스</translation>
     </message>
     <message>
         <source>Requests</source>
-        <translation type="unfinished">요청</translation>
+        <translation>요청</translation>
     </message>
     <message>
         <source>Connect</source>
-        <translation type="unfinished"></translation>
+        <translation>연결</translation>
     </message>
     <message>
         <source>Settings</source>
-        <translation type="unfinished"></translation>
+        <translation>설정</translation>
     </message>
 </context>
 <context>
@@ -1637,6 +1642,26 @@
     <message>
         <source>Chat histories</source>
         <translation>대화 기록</translation>
+    </message>
+    <message>
+        <source>System Policy…</source>
+        <translation>시스템 정책…</translation>
+    </message>
+    <message>
+        <source>Tool Schema…</source>
+        <translation>도구 스키마…</translation>
+    </message>
+    <message>
+        <source>Document…</source>
+        <translation>문서…</translation>
+    </message>
+    <message>
+        <source>House Instructions…</source>
+        <translation>우리 집 지침…</translation>
+    </message>
+    <message>
+        <source>Chat History…</source>
+        <translation>대화 기록…</translation>
     </message>
     <message>
         <source>Deleted</source>
@@ -1740,7 +1765,7 @@
     </message>
     <message>
         <source>Make prefixes of files</source>
-        <translation type="unfinished"></translation>
+        <translation>파일로 프리픽스 생성</translation>
     </message>
     <message>
         <source>Text and JSON (*.txt *.md *.json)</source>
@@ -1834,11 +1859,11 @@
     <name>run</name>
     <message>
         <source>Ondol is already running</source>
-        <translation type="unfinished"></translation>
+        <translation>온돌이 이미 실행 중임</translation>
     </message>
     <message>
         <source>The data folder cannot be used</source>
-        <translation type="unfinished"></translation>
+        <translation>데이터 폴더를 사용할 수 없음</translation>
     </message>
 </context>
 <context>

@@ -21,6 +21,7 @@ from app.instance import InstanceHeld, find_holder
 from app.paths import Paths, find_paths
 from app.server.http_thread import BindError
 from app.settings import Settings
+from app.storage.content import TemplateKind
 from app.storage.errors import NewerDatabase
 from app.storage.schema import open_database
 from app.storage.store import FILE_NAME
@@ -30,6 +31,7 @@ from engine.model import catalog
 from engine.snapshot import EngineState, Health
 from tests.support.house import CHAT
 from tests.support.scripted_engine import ScriptedEngine, make_scripted_engine
+from tests.support.waiting import wait_until
 
 BODY = {"messages": [{"role": "user", "content": "Hi"}]}
 
@@ -349,3 +351,18 @@ def test_a_client_is_known_by_the_name_it_gives_itself(home: Home) -> None:
     assert connection.getresponse().status == 200
     connection.close()
     assert scripted(home).submitted[-1].client == "OpenAI/Python 2.3.0"
+
+
+def test_pins_are_warmed_without_a_window_too(
+    home: Home, settings: Settings, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.desk.ROUND_S", 0.01)
+    home.start()
+    desk = home.desk
+    template = desk.create_template("Policy", TemplateKind.SYSTEM_POLICY, "Be brief.").result()
+    desk.pin(template.id).result()
+    home.stop()
+    again = Home(settings, paths, make_scripted_engine)
+    again.start()
+    wait_until(lambda: f"pin template-{template.id}" in scripted(again).calls)
+    assert again.stop()

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSizeF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QTransform
 
 from app.gui.charts.scale import ticks
@@ -87,8 +87,9 @@ class Axes:
     def _paint_times(self, painter: QPainter, metrics: QFontMetricsF) -> None:
         painter.setPen(theme.color("secondary"))
         top = self.plot.bottom() + SPACE / 2
-        for left, width, label in self.placed_times(metrics):
-            painter.drawText(QRectF(left, top, width + 1, metrics.height()), label)
+        for left, _, label in self.placed_times(metrics):
+            # By the baseline: the taller letters of a fallback font would be cut off in a box.
+            painter.drawText(QPointF(left, top + metrics.ascent()), label)
 
     def placed_times(self, metrics: QFontMetricsF) -> list[tuple[float, float, str]]:
         """Left edge, width and words of every label, or of every second, third … so that they stay

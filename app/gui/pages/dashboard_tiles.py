@@ -112,10 +112,10 @@ class TodayTiles(QFrame):
     def fit(self, width: int) -> None:
         """Stand in one row if `width` has room for all, else in two."""
         self._width = width
-        left, _, right, _ = self._grid.getContentsMargins()
+        margins = self._grid.contentsMargins()
         gaps = (len(self._tiles) - 1) * self._grid.horizontalSpacing()
         needed = sum(tile.minimumSizeHint().width() for tile in self._tiles)
-        has_room = needed + gaps + left + right <= width
+        has_room = needed + gaps + margins.left() + margins.right() <= width
         self._arrange(len(self._tiles) if has_room else 3)
 
     def _arrange(self, columns: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,7 +43,7 @@ from app.gui.prefixes.rows import PrefixRow
 from app.gui.prefixes.sheets import Sheets
 from app.gui.prefixes.table import PrefixTable
 from app.gui.theme import SPACE, theme
-from app.storage.content import TemplateKind, clean_name, fold
+from app.storage.content import MAX_NAME_CHARS, TemplateKind, fold
 from app.storage.errors import InvalidTemplate, NameTaken
 
 UNDO_MS = 10_000
@@ -219,10 +220,12 @@ class PrefixesPage(Page):
 
     def _free_name(self, name: str) -> str:
         taken = {fold(row.name) for row in self._library.model.rows if not row.deleted}
-        number = 2
-        while fold(clean_name(f"{name} {number}")) in taken:
-            number += 1
-        return f"{name} {number}"
+        short = name[: MAX_NAME_CHARS - 8].rstrip()
+        return next(
+            free
+            for free in (f"{short} {number}" for number in itertools.count(2))
+            if fold(free) not in taken
+        )
 
     def _ask_for_menu(self, at: QPoint) -> None:
         if self._table.selected_rows():
@@ -338,7 +341,6 @@ class PrefixesPage(Page):
             (QKeySequence(QKeySequence.StandardKey.Undo), self._undo.press),
         ):
             shortcut = QShortcut(keys, self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(act)
 
     def _tint(self) -> None:

@@ -245,7 +245,6 @@ class RequestsPage(Page):
         for watched in (self.search, self.table, self.detail):
             watched.installEventFilter(self)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self.search.setFocus)
         theme.changed.connect(self._paint_icons)
         self._paint_icons()

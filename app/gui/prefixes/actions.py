@@ -15,7 +15,7 @@ from app.gui.theme import theme
 from app.storage.content import TemplateKind
 from engine.snapshot import PinState
 
-_FOR_THE_PAGE = Qt.ShortcutContext.WidgetWithChildrenShortcut
+_FOR_THE_PAGE = Qt.ShortcutContext.WindowShortcut  # wherever the focus is; not while hidden
 _FOR_THE_LIST = Qt.ShortcutContext.WidgetShortcut
 _Keys = QKeySequence | QKeySequence.StandardKey | str
 
@@ -93,7 +93,7 @@ class Actions(QObject):
         keys: _Keys | None = None
         if kind is TemplateKind.SYSTEM_POLICY:
             keys = QKeySequence.StandardKey.New
-        action = self._make(words.ICON_NAMES[kind], f"{words.kind(kind)}…", keys)
+        action = self._make(words.ICON_NAMES[kind], words.new(kind), keys)
         action.setData(kind)
         return action
 

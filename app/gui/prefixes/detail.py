@@ -110,7 +110,7 @@ class DetailPane(QFrame):
 
     def _count_of(self, row: PrefixRow) -> str:
         if row.num_tokens is None:
-            return self.tr("Known as soon as a model serves")
+            return self.tr("Not counted yet")
         return self.tr("{tokens} tokens · {size}").format(
             tokens=words.number(row.num_tokens), size=words.size(row.num_bytes)
         )

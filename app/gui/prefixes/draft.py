@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.desk import Desk
 from app.gui.prefixes import exact_text, words
+from app.gui.prefixes.captions import as_one_column, caption
 from app.gui.prefixes.diff_view import DiffView
 from app.gui.prefixes.field_note import FieldNote
 from app.gui.prefixes.price_line import PriceLine
@@ -144,21 +145,25 @@ class DraftForm(QWidget):
         fields.setHorizontalSpacing(2 * SPACE)
         fields.setVerticalSpacing(SPACE)
         fields.setColumnStretch(1, 1)
+        kind_name = self.tr("Kind") if self._kinds is None else self.tr("&Kind")
         kind = QLabel(words.kind(self._kind)) if self._kinds is None else self._kinds
         rows: tuple[tuple[str, QWidget, FieldNote | None], ...] = (
             (self.tr("&Name"), self.name, self._name_note),
-            (self.tr("&Kind"), kind, None),
+            (kind_name, kind, None),
             (self.tr("&Tags"), self.tags, self._tags_note),
         )
-        for number, (caption, field, note) in enumerate(rows):
-            fields.addWidget(_caption(caption, field), 2 * number, 0)
+        captions = [caption(name, field) for name, field, _ in rows]
+        for number, (_, field, note) in enumerate(rows):
+            fields.addWidget(captions[number], 2 * number, 0)
             fields.addWidget(field, 2 * number, 1)
             if note is not None:
                 fields.addWidget(note, 2 * number + 1, 1)
         note_row = QHBoxLayout(self._note_row)
         note_row.setContentsMargins(0, 0, 0, 0)
         note_row.setSpacing(2 * SPACE)
-        note_row.addWidget(_caption(self.tr("N&ote"), self.note))
+        captions.append(caption(self.tr("N&ote"), self.note))
+        as_one_column(captions)
+        note_row.addWidget(captions[-1])
         note_row.addWidget(self.note, 1)
         self._note_row.hide()
         above = QHBoxLayout()
@@ -233,10 +238,3 @@ class DraftForm(QWidget):
         self._content_note.say(str(error) if error else "")
         if error is not None and error.line is not None:
             self.text.mark_line(error.line)
-
-
-def _caption(words: str, field: QWidget) -> QLabel:
-    caption = QLabel(words)
-    caption.setBuddy(field)
-    caption.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-    return caption

@@ -95,7 +95,9 @@ class TextArea(QPlainTextEdit):
 
     def _dress(self) -> None:
         """Also after the style sheet has changed: that takes the font away."""
-        self.setFont(fixed_font(self._plain_font) if self._numbered else self._plain_font)
+        font = fixed_font(self._plain_font) if self._numbered else self._plain_font
+        self.setFont(font)
+        self.viewport().setFont(font)  # the placeholder is written in it
         self._make_room()
         self._numbers.update()
 

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.desk import Desk
+from app.gui.prefixes.captions import caption
 from app.gui.prefixes.price_line import PriceLine, Question
 from app.gui.prefixes.rows import AS_SYSTEM_MESSAGE, PrefixRow
 from app.gui.theme import SPACE
@@ -74,13 +75,11 @@ class TogetherSheet(QDialog):
         self._price = PriceLine(desk)
         # From the start: nothing may jump when the price arrives.
         self._price.setMinimumHeight(self._price.fontMetrics().lineSpacing())
-        caption = QLabel(self.tr("&Together with"))
-        caption.setBuddy(self.choice)
         fields = QGridLayout()
         fields.setHorizontalSpacing(2 * SPACE)
         fields.setVerticalSpacing(SPACE)
         fields.setColumnStretch(1, 1)
-        fields.addWidget(caption, 0, 0)
+        fields.addWidget(caption(self.tr("&Together with"), self.choice), 0, 0)
         fields.addWidget(self.choice, 0, 1)
         if len(tools) == 1:
             fields.addWidget(self._price, 1, 1)

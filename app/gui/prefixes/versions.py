@@ -50,6 +50,7 @@ class VersionsSheet(QDialog):
         self.list.setWordWrap(True)
         self.list.currentRowChanged.connect(self._show)
         self._heading = QLabel()
+        self._heading.setWordWrap(True)
         self._heading.setFont(strong_font(self.font()))
         self._summary = QLabel()
         self._summary.setProperty("role", "secondary")

@@ -50,6 +50,19 @@ def kinds(of: TemplateKind) -> str:
     }[of]
 
 
+def new(of: TemplateKind) -> str:
+    """In the menu of what can be made."""
+    return {
+        TemplateKind.SYSTEM_POLICY: QCoreApplication.translate("prefixes", "System Policy…"),
+        TemplateKind.TOOL_SCHEMA: QCoreApplication.translate("prefixes", "Tool Schema…"),
+        TemplateKind.DOCUMENT: QCoreApplication.translate("prefixes", "Document…"),
+        TemplateKind.HOUSE_INSTRUCTIONS: QCoreApplication.translate(
+            "prefixes", "House Instructions…"
+        ),
+        TemplateKind.CHAT_HISTORY: QCoreApplication.translate("prefixes", "Chat History…"),
+    }[of]
+
+
 def number(value: int | None) -> str:
     return UNKNOWN if value is None else text.count(value)
 

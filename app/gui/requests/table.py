@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeySequence, QPalette, QResizeEvent
+from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
 from app.gui.flat_header import ARROW_WIDTH, FlatHeader
@@ -11,7 +11,7 @@ from app.gui.requests import words
 from app.gui.requests.delegate import RequestDelegate, extra_width
 from app.gui.requests.filter import RequestFilter
 from app.gui.requests.model import ROW_ROLE, Column, Row, header
-from app.gui.theme import SPACE, theme
+from app.gui.theme import SPACE
 
 _ROW_PADDING = 12
 _MOST_CLIENT_WIDTH = 150  # longer names are cut before a column is given up for them
@@ -40,8 +40,6 @@ class RequestTable(QTableView):
         self.setItemDelegate(RequestDelegate(self))
         self._set_up_view()
         self._set_up_header()
-        theme.changed.connect(self._match_ground)
-        self._match_ground()
         self._copy = QAction(self.tr("Copy as text"), self)
         self._copy.setShortcut(QKeySequence.StandardKey.Copy)
         self._copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -52,12 +50,6 @@ class RequestTable(QTableView):
         requests.rowsInserted.connect(self._on_rows_inserted)
         self.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
-
-    def _match_ground(self) -> None:
-        """The table lies on a card and has its colour."""
-        palette = QPalette(self.palette())
-        palette.setColor(QPalette.ColorRole.Base, theme.color("card"))
-        self.setPalette(palette)
 
     def chosen(self) -> Row | None:
         rows = self.selectionModel().selectedRows()
@@ -125,6 +117,7 @@ class RequestTable(QTableView):
         font.setFeature(QFont.Tag("tnum"), 1)
         self.setFont(font)
         self.setAccessibleName(self.tr("Requests"))
+        self.viewport().setAutoFillBackground(False)  # the card below is the ground
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

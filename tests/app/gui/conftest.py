@@ -10,7 +10,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QCoreApplication, QEvent, QLocale, QThread, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QLocale, QThread, QTimer, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from app.desk import Desk
@@ -41,6 +41,9 @@ def no_leftover_qt_objects(qapp: QApplication) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def light_and_english(qapp: QApplication) -> None:
     """Every test begins so, whatever the machine speaks or the test before it has set."""
+    for translator in qapp.findChildren(QTranslator):
+        qapp.removeTranslator(translator)
+        translator.deleteLater()
     QLocale.setDefault(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
     theme.apply(qapp, Appearance.LIGHT, system_is_dark=False)
 

@@ -13,16 +13,19 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app.gui.dialogs import PortDialog
+from app.gui.prefixes.editor import EditorSheet
 from app.gui.theme import theme
 from app.gui.tray.menu import Item
 from app.gui.tray.status import TrayState
 from app.gui.window import Window
 from app.paths import Paths, find_paths
 from app.settings import Settings
+from app.storage.content import TemplateKind
 from app.storage.schema import open_database
 from app.storage.settings_store import Appearance, Language, Preferences
 from app.storage.store import FILE_NAME, Store
@@ -144,6 +147,37 @@ def test_quitting_asks_while_requests_run(house: House) -> None:
 def click(box: QMessageBox, text: str) -> None:
     (button,) = (button for button in box.buttons() if button.text() == text)
     button.click()
+
+
+def test_what_is_being_written_is_not_lost(house: House) -> None:
+    window = window_of(house)
+    sheet = EditorSheet(house.home.desk, TemplateKind.DOCUMENT, parent=window)
+    sheet.open()
+    house.qtbot.keyClicks(sheet.findChild(QLineEdit), "Oven")
+    assert sheet.has_changes
+    house.app.quit()
+    click(house.dialog(QMessageBox), "Discard")
+    house.wait(lambda: not sheet_is_open(sheet))
+    assert house.codes == []
+    house.app.quit()
+    assert house.codes == [0]
+
+
+def sheet_is_open(sheet: EditorSheet) -> bool:
+    return isValid(sheet) and sheet.isVisible()
+
+
+def test_a_sheet_without_changes_is_no_reason_to_stay(house: House) -> None:
+    EditorSheet(house.home.desk, TemplateKind.DOCUMENT, parent=window_of(house)).open()
+    house.app.quit()
+    assert house.codes == [0]
+
+
+def test_opened_again_where_nothing_can_be_seen(house: House) -> None:
+    window_of(house).close()
+    house.app.reopen()
+    assert window_of(house).isVisible()
+    house.app.reopen()
 
 
 def test_leaving_for_a_signal_asks_nobody(house: House) -> None:
@@ -270,8 +304,6 @@ def test_a_broken_model_opens_the_window_with_the_reason(make_house: MakeHouse) 
 
 
 def visible_words(window: Window) -> str:
-    from PySide6.QtWidgets import QLabel
-
     return " ".join(label.text() for label in window.findChildren(QLabel) if label.isVisible())
 
 

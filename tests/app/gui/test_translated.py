@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desk import Desk
 from app.gui.clock import HouseClock
+from app.gui.dialogs import NameDialog, PortDialog
 from app.gui.house_pages import SettingsActions, house_pages
+from app.gui.pages.settings_remove import RemoveDialog
+from app.gui.prefixes.editor import EditorSheet
+from app.gui.tray.menu import menu_items
+from app.gui.tray.status import Today
 from app.gui.window import Window
+from app.paths import Paths
+from app.remove import Kind, Removal, Thing
 from app.storage.content import TemplateKind
 from engine.request import FinishReason
 from engine.snapshot import EngineState, Memory, PinState
@@ -94,19 +102,23 @@ def _as_desk(desk: FakeDesk) -> Desk:
     return desk  # type: ignore[return-value]
 
 
-def _foreign(pages: Iterator[tuple[str, Window]]) -> list[str]:
+def _foreign(seen: Iterable[tuple[str, QWidget]]) -> list[str]:
     """Texts with words that no translator has seen."""
     found: dict[str, str] = {}
-    for page, window in pages:
-        for thing, text in texts(window):
-            if thing.property("role") == CODE:
-                continue
-            rest = untranslated(text.replace("\u200b", ""))  # where a line may break
-            for name in NAMES:
-                rest = rest.replace(name, " ")
-            if any(letter.isalpha() for letter in NOT_WORDS.sub(" ", rest)):
-                found.setdefault(f"{type(thing).__name__}: {text}", page)
-    return [f"{page}: {what}" for what, page in found.items()]
+    for name, widget in seen:
+        for thing, text in texts(widget):
+            if thing.property("role") != CODE and _has_foreign_words(text):
+                found.setdefault(f"{type(thing).__name__}: {text}", name)
+    return [f"{name}: {what}" for what, name in found.items()]
+
+
+def _has_foreign_words(text: str) -> bool:
+    if text.startswith("[\n"):  # JSON, as an example of what belongs there
+        return False
+    rest = untranslated(text.replace("\u200b", ""))  # where a line may break
+    for name in NAMES:
+        rest = rest.replace(name, " ")
+    return any(letter.isalpha() for letter in NOT_WORDS.sub(" ", rest))
 
 
 def test_a_house_at_work(
@@ -128,3 +140,36 @@ def test_an_engine_in_every_state(
     fake_desk.snapshot = replace(READY, seq=2, state=state, reason="zorp")
     fake_desk.model = None
     assert _foreign(show(fake_desk)) == []
+
+
+@pytest.mark.parametrize("kind", TemplateKind)
+def test_the_editor(qtbot: QtBot, full_desk: FakeDesk, kind: TemplateKind) -> None:
+    for name, sheet in (
+        ("new", EditorSheet(_as_desk(full_desk), kind)),
+        ("next version", EditorSheet(_as_desk(full_desk), kind, full_desk.versions_of[1][-1])),
+    ):
+        qtbot.addWidget(sheet)
+        sheet.show()
+        assert _foreign([(name, sheet)]) == []
+
+
+def test_the_dialogs(qtbot: QtBot) -> None:
+    paths = Paths(Path("/home/someone/data"), Path("/home/someone/logs"))
+    things = tuple(Thing(kind, Path(f"/home/someone/{kind.value}"), 5) for kind in Kind)
+    removal = Removal(paths, things, (Path("/home/someone/zorp"),))
+    dialogs = (
+        PortDialog(None, "http://127.0.0.1:8642", 8643, lambda _: None, lambda: None),
+        NameDialog(None, "zorp", lambda _: Future(), lambda _: None),
+        RemoveDialog(removal),
+    )
+    for dialog in dialogs:
+        qtbot.addWidget(dialog)
+        dialog.show()
+        assert _foreign([(type(dialog).__name__, dialog)]) == []
+
+
+@pytest.mark.parametrize("state", EngineState)
+def test_the_menu(state: EngineState) -> None:
+    snapshot = replace(READY, state=state, num_running=2, prefill_tokens=100, prefill_done=40)
+    lines = [item.text for item in menu_items(snapshot, Today(), can_pin=True)]
+    assert [line for line in lines if _has_foreign_words(line)] == []
