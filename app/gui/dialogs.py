@@ -42,6 +42,7 @@ class Shelf:
         """`find_parent` gives the window that a dialog belongs to, if one can be seen."""
         self._find_parent = find_parent
         self._open: dict[str, QDialog] = {}
+        self._alive: set[QDialog] = set()
 
     def __contains__(self, dialog: QDialog) -> bool:
         return dialog in self._open.values()
@@ -53,9 +54,16 @@ class Shelf:
             dialog = self._open[kind] = make(self._find_parent())
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.finished.connect(lambda _: self._open.pop(kind, None))
+            self._keep_alive(dialog)
             dialog.open()
         dialog.raise_()
         dialog.activateWindow()
+
+    def _keep_alive(self, dialog: QDialog) -> None:
+        """Until Qt deletes it. A dialog without a parent is Python's, and with its last reference it
+        would go at once, in the middle of its own closing."""
+        self._alive.add(dialog)
+        dialog.destroyed.connect(lambda: self._alive.discard(dialog))
 
     def raise_all(self) -> None:
         for dialog in self._open.values():

@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -139,6 +139,7 @@ _STORY = (
     "fell on the roof of the barn and the children drew maps of rivers they had never seen"
 )
 _TIMEOUT_S = 120.0
+_AT_ONCE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +189,19 @@ def live(url: str, seconds: float, stopping: threading.Event) -> int:
     chance = random.Random(4)
     until = time.monotonic() + seconds
     asks = _afternoon(chance)
+    running: set[Future[None]] = set()
     count = 0
-    with ThreadPoolExecutor(4, thread_name_prefix="household") as people:
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="household") as people:
         while time.monotonic() < until and not stopping.is_set():
-            several = chance.choice((1, 1, 1, 1, 2, 3))
-            for done in [people.submit(send, url, next(asks)) for _ in range(several)]:
-                done.result()
-                count += 1
-            stopping.wait(chance.uniform(1.0, 7.0))
+            running.add(people.submit(send, url, next(asks)))
+            count += 1
+            stopping.wait(chance.uniform(0.5, 8.0))
+            if len(running) >= _AT_ONCE:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for request in done:
+                    request.result()
+    for request in running:
+        request.result()
     return count
 
 
@@ -212,7 +218,7 @@ def _home(chance: random.Random, number: int) -> Ask:
         HOME_CLIENT,
         [_said("system", POLICY), _said("user", chance.choice(HOME_QUESTIONS))],
         TOOLS,
-        max_tokens=120,
+        max_tokens=72,
         leaves_early=number % 14 == 9,
     )
 
