@@ -77,6 +77,7 @@ def controls_sheet(tokens: Tokens) -> str:
         QScrollBar:horizontal {{ background: transparent; height: 12px; margin: 0; }}
         QScrollBar::handle {{ background: {tokens.border}; border-radius: 3px; margin: 3px; }}
         QScrollBar::handle:hover, QScrollBar::handle:pressed {{ background: {tokens.disabled}; }}
+        QScrollBar::handle:disabled {{ background: transparent; }}
         QScrollBar::handle:vertical {{ min-height: 36px; }}
         QScrollBar::handle:horizontal {{ min-width: 36px; }}
         QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}

@@ -60,7 +60,7 @@ class Shelf:
         dialog.activateWindow()
 
     def _keep_alive(self, dialog: QDialog) -> None:
-        """Until Qt deletes it. A dialog without a parent is Python's, and with its last reference it
+        """Until Qt deletes it. A dialog without a parent is Python's: with its last reference it
         would go at once, in the middle of its own closing."""
         self._alive.add(dialog)
         dialog.destroyed.connect(lambda: self._alive.discard(dialog))

@@ -44,6 +44,7 @@ from small_png import save_small  # noqa: E402
 from app.gui.clock import HouseClock  # noqa: E402
 from app.gui.house_pages import SettingsActions, house_pages  # noqa: E402
 from app.gui.imports import drop_import_hook  # noqa: E402
+from app.gui.prefixes.table import PrefixTable  # noqa: E402
 from app.gui.theme import theme  # noqa: E402
 from app.gui.translations import Translations  # noqa: E402
 from app.gui.window import Window  # noqa: E402
@@ -178,7 +179,10 @@ class Studio:
     def _shoot(self, window: Window, name: str) -> None:
         for page in PAGES:
             window.show_page(page)
-            spin(1.5)
+            spin(1.0)
+            for table in window.findChildren(PrefixTable):
+                table.select(self._templates["tools"].id)
+            spin(0.5)
             path = OUTPUT / f"{page}-{name}.png"
             save_small(window.grab().toImage(), path)
             print(f"{path.relative_to(ROOT)}  {path.stat().st_size // 1024} KB")

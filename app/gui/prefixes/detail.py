@@ -160,6 +160,7 @@ class DetailPane(QFrame):
         self._preview.setReadOnly(True)
         self._preview.setTabChangesFocus(True)
         self._preview.setFrameShape(QFrame.Shape.NoFrame)
+        self._preview.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._preview.viewport().setAutoFillBackground(False)
         self._preview.document().setDocumentMargin(0)
         self._preview.setAccessibleName(self.tr("Beginning of the text"))

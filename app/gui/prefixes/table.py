@@ -15,6 +15,7 @@ from app.gui.prefixes.delegate import ROW_HEIGHT, PrefixDelegate
 from app.gui.prefixes.filter import PrefixFilter
 from app.gui.prefixes.glyphs import GLYPH_PX
 from app.gui.prefixes.rows import PrefixRow
+from app.gui.quiet_scroll import keep_place_for_scroll_bar
 from app.gui.theme import SPACE
 from app.storage.content import TemplateKind
 
@@ -49,7 +50,7 @@ class PrefixTable(QTableView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        keep_place_for_scroll_bar(self)
         self.setTabKeyNavigation(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.verticalHeader().hide()

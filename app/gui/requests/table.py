@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeySequence, QResize
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
 from app.gui.flat_header import ARROW_WIDTH, FlatHeader
+from app.gui.quiet_scroll import keep_place_for_scroll_bar
 from app.gui.requests import words
 from app.gui.requests.delegate import RequestDelegate, extra_width
 from app.gui.requests.filter import RequestFilter
@@ -122,7 +123,7 @@ class RequestTable(QTableView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        keep_place_for_scroll_bar(self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
         self.setWordWrap(False)
