@@ -19,7 +19,7 @@ from app.storage import pins, templates
 from app.storage.content import TemplateKind
 from app.storage.errors import NameTaken, NotPinned, UnknownTemplate
 from app.storage.migrations import MIGRATIONS
-from tests.support.effort import effort
+from tests.support.effort import long_histories
 
 # What is spelled, and which name that is to a person.
 SPELLINGS = {
@@ -217,4 +217,4 @@ class TemplatesMachine(RuleBasedStateMachine):
 
 
 def test_random_histories() -> None:
-    run_state_machine_as_test(TemplatesMachine, settings=effort(examples=60, steps=30))
+    run_state_machine_as_test(TemplatesMachine, settings=long_histories(examples=60, steps=30))
