@@ -47,7 +47,7 @@ def parse_object(body: bytes) -> dict[str, object]:
                 "invalid_json", f"The body is nested more than {MAX_JSON_DEPTH} levels deep."
             )
         if "\\ud" in text or "\\uD" in text:
-            _refuse_lone_surrogates(payload, "")
+            _refuse_lone_surrogates(payload, [])
     except (ValueError, RecursionError):
         raise bad_request("invalid_json", "The body is not valid JSON.") from None
     if not isinstance(payload, dict):
@@ -76,25 +76,41 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _refuse_lone_surrogates(value: object, where: str) -> None:
-    """Half of a surrogate pair is no character: no tokenizer and no answer could carry it."""
+def _refuse_lone_surrogates(value: object, where: list[str | int]) -> None:
+    """Half of a surrogate pair is no character: no tokenizer and no answer could carry it.
+
+    `where` is the way to `value`; it becomes text only for the error, since a client decides how
+    long it gets.
+    """
     match value:
         case str():
             if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
                 raise bad_request(
                     "invalid_unicode",
                     "The text holds half of a surrogate pair, which is not a character.",
-                    where or None,
+                    _path(where) or None,
                 )
         case dict():
             for key, inner in value.items():
                 _refuse_lone_surrogates(key, where)
-                _refuse_lone_surrogates(inner, f"{where}.{key}" if where else key)
+                where.append(key)
+                _refuse_lone_surrogates(inner, where)
+                where.pop()
         case list():
             for index, inner in enumerate(value):
-                _refuse_lone_surrogates(inner, f"{where}[{index}]")
+                where.append(index)
+                _refuse_lone_surrogates(inner, where)
+                where.pop()
         case _:
             return
+
+
+def _path(where: list[str | int]) -> str:
+    """As clients know it: messages[0].content."""
+    text = ""
+    for step in where:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
 
 
 def _too_large(limit: int) -> ApiError:

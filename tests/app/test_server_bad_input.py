@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.server import chat_request
+from app.server import body, chat_request
 from app.server.chat_request import MAX_STOPS, MAX_TOOLS, parse_chat_request
 from app.server.errors import ApiError, from_engine
 from app.server.keys import ServerOptions
@@ -335,3 +335,17 @@ def test_every_engine_error_has_its_answer(error: EngineError, status: int, code
     refusal = from_engine(error)
     assert (refusal.status, refusal.code, refusal.message) == (status, code, str(error))
     assert ("Retry-After" in refusal.headers) == (status in (429, 503))
+
+
+def test_the_way_to_a_value_is_spelled_out_only_for_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At each value below a key of megabytes it would copy terabytes."""
+
+    def spelled_out(where: list[str | int]) -> str:
+        raise AssertionError(f"{len(where)} steps were spelled out")
+
+    monkeypatch.setattr(body, "_path", spelled_out)
+    inner = ",".join(f'"{number}":1' for number in range(1000))
+    text = '{"e":"\\ud83d\\ude00","' + "k" * 10_000 + '":{' + inner + "}}"
+    assert body.parse_object(text.encode())["e"] == "😀"
