@@ -458,7 +458,11 @@ class Engine:
         """On the engine thread, before its first step: open for requests and warm the pins
         again."""
         formatter = ChatFormatter(
-            assembly.parts.codec, assembly.chat_template, assembly.special_tokens, self._renderer
+            assembly.parts.codec,
+            assembly.chat_template,
+            assembly.special_tokens,
+            self._renderer,
+            max_tokens=assembly.info.context_window,
         )
         self._renderer.warm_up()  # the first request should not pay for its start
         with self._lock:

@@ -306,6 +306,8 @@ class EngineLoop:
             return
         if job.stream is not None:
             self._tell(job, job.stream.finish())
+            if job.stream.stopped and reason is FinishReason.LENGTH:
+                reason = FinishReason.STOP  # what was held back did hold a stop string
         usage, timings = job.usage(), job.timings(self._clock())
         self._scheduler.remove(job)
         self._counters.completion_tokens += usage.completion_tokens

@@ -29,7 +29,8 @@ class AccessLog(AbstractAccessLogger):
 
 
 def _route(request: web.BaseRequest) -> str:
-    if not isinstance(request, web.Request):
+    # What could not be read as a request was never matched to a route.
+    if not isinstance(request, web.Request) or getattr(request, "_match_info", None) is None:
         return "-"
     resource = request.match_info.route.resource
     return "-" if resource is None else resource.canonical

@@ -10,6 +10,10 @@ from mlx_lm.sample_utils import apply_min_p, apply_top_k, apply_top_p
 
 from engine.request import SamplingParams
 
+# Below these, float32 has no room left: the most probable token is all that remains.
+_LEAST_TEMPERATURE = 1e-5
+_LEAST_TOP_P = 1e-6
+
 
 class Sampler:
     """One request's sampling with a random state of its own, so that a seed gives the same answer
@@ -26,7 +30,7 @@ class Sampler:
 
     @property
     def greedy(self) -> bool:
-        return self.params.temperature <= 0
+        return self.params.temperature < _LEAST_TEMPERATURE or self.params.top_p < _LEAST_TOP_P
 
     def __call__(self, logits: mx.array) -> mx.array:
         """Next token, int32 [], from logits [vocabulary]."""

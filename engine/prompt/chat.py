@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.errors import EmptyPrompt, TemplateError
-from engine.prompt.codec import TextCodec
+from engine.errors import EmptyPrompt, PromptTooLong, TemplateError
+from engine.prompt.codec import Encoded, TextCodec
 from engine.prompt.late_system import Turn, keeps_late_system, late_system_forms
 from engine.prompt.segments import common_prefix, name_segments, system_end
 from engine.prompt.template import RenderJob, TemplateRenderer
@@ -40,7 +40,8 @@ class ChatFormatter:
     """Turns chats into prompts for one model. All methods may be called from any thread.
 
     `template` is the model's chat template, None if it has none; `special_tokens` what the
-    template knows its special tokens by ("bos_token" and so on).
+    template knows its special tokens by ("bos_token" and so on). A text that must have more than
+    `max_tokens` is refused before it is encoded.
     """
 
     def __init__(
@@ -49,11 +50,13 @@ class ChatFormatter:
         template: str | None,
         special_tokens: Mapping[str, str],
         renderer: TemplateRenderer,
+        max_tokens: int | None = None,
     ) -> None:
         self._codec = codec
         self._template = template
         self._special_tokens = dict(special_tokens)
         self._renderer = renderer
+        self._max_tokens = max_tokens
         self._variables: frozenset[str] | None = None
 
     def format(
@@ -76,7 +79,7 @@ class ChatFormatter:
             return [chat.job(turns, ask=True), chat.job(turns), *chat.head_jobs()]
 
         text, (unanswered, *of_head) = self._render(chat, jobs)
-        encoded = self._codec.encode(text)
+        encoded = self._encode(text)
         end_of_messages = (
             common_prefix(text, unanswered) if isinstance(unanswered, str) else len(text)
         )
@@ -109,12 +112,21 @@ class ChatFormatter:
         continued = [other for other in others[:num_next] if isinstance(other, str)]
         if not continued:
             raise TemplateError("The chat template takes no further turn after these messages.")
-        encoded = self._codec.encode(text)
+        encoded = self._encode(text)
         num_tokens = min(
             common_prefix(encoded.ids, self._codec.encode_ids(other)) for other in continued
         )
         ends = [("system", chat.system_end(text, others[num_next:])), ("messages", len(text))]
         return Prompt(encoded.ids[:num_tokens], name_segments(encoded, num_tokens, ends))
+
+    def _encode(self, text: str) -> Encoded:
+        """Tokens, unless there must be more than the model takes: encoding many megabytes takes
+        gigabytes (S12). Raises PromptTooLong."""
+        if self._max_tokens is not None:
+            least = len(text) // self._codec.longest_token
+            if least > self._max_tokens:
+                raise PromptTooLong(least, self._max_tokens)
+        return self._codec.encode(text)
 
     def _chat(
         self,

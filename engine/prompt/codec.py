@@ -40,6 +40,7 @@ class TextCodec:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
+        self._longest = max(map(len, tokenizer.get_vocab()), default=1)
         self._special_ids = frozenset(
             token_id
             for token_id, token in tokenizer.get_added_tokens_decoder().items()
@@ -50,6 +51,11 @@ class TextCodec:
     def vocab_size(self) -> int:
         """Number of tokens, added ones included."""
         return self._tokenizer.get_vocab_size(with_added_tokens=True)
+
+    @property
+    def longest_token(self) -> int:
+        """Characters of the longest token: no text has fewer tokens than its length by it."""
+        return self._longest
 
     def encode(self, text: str) -> Encoded:
         """Tokens and offsets. Special tokens written in the text are recognised, none are added.

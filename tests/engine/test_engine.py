@@ -373,3 +373,22 @@ def test_a_warmed_prefix_is_ready_until_memory_is_wanted() -> None:
         wait_until(lambda: engine.snapshot.pins == ())
         with pytest.raises(PinRefused, match="5001 tokens; the model and the memory take 3744"):
             engine.warm(PinSpec("huge", (Message(role="system", content="t7 " * 4998),)))
+
+
+def test_a_stop_string_that_ends_the_last_allowed_text_is_the_reason() -> None:
+    answer = expected_answer(PROMPT, 3)
+    longer = f"t{answer[1]}t{answer[2]}t0"  # may still become whole when the answer ends
+    with running_engine() as (engine, _, listener):
+        engine.submit(request("cut", PROMPT, 3, stop=(longer, f"t{answer[2]}")))
+        end = listener.wait("cut")
+    assert isinstance(end, Finished)
+    assert listener.tokens("cut") == answer[:2]
+    assert end.reason is FinishReason.STOP
+
+
+def test_a_text_that_must_be_too_long_is_not_encoded() -> None:
+    with running_engine() as (engine, _, _listener):
+        word = max(len(f"t{n}") for n in range(1000))
+        too_long = "x" * ((CONTEXT_WINDOW + 1) * word)
+        with pytest.raises(PromptTooLong, match=f"> {CONTEXT_WINDOW} tokens"):
+            engine.format([Message(role="user", content=too_long)])

@@ -168,3 +168,11 @@ def test_what_cannot_be_reused_is_served_without(name: str) -> None:
         cache.close_row(row)
         cache.close_row(other)
         assert cache.used_bytes == 0
+
+
+@pytest.mark.parametrize(
+    "tiny", [{"temperature": 1e-39}, {"top_p": 1e-46}, {"temperature": 1e-300}]
+)
+def test_what_float32_cannot_hold_is_greedy(tiny: dict[str, float]) -> None:
+    logits = mx.array([0.1, 2.0, -1.0, 1.9])
+    assert int(Sampler(SamplingParams(seed=1, **tiny))(logits).item()) == 1
