@@ -25,6 +25,7 @@ app: setup  ## make build/Ondol.app, which macOS opens
 
 test: setup  ## run the tests
 	@packaging/apt.sh packaging/apt-tests.txt "Tests of the real window need them"
+	@$(bin)/python packaging/fetch_test_models.py
 	$(bin)/python -m pytest $(ARGS)
 
 check: setup  ## lint, format, types and imports

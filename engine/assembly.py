@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cache.prefix_cache import PrefixCache
-from engine.config import EngineConfig
+from engine.config import EngineConfig, ExactReuse
 from engine.loop import LoopParts
 from engine.prompt.codec import TextCodec
 from engine.schedule.admission import Admission
@@ -51,29 +51,37 @@ def assemble(path: Path, model_id: str, config: EngineConfig) -> Assembly:
     from engine.model import device
 
     device.prepare()
-    from engine.model.info import AttentionMode
     from engine.model.loader import load
     from engine.model.runner import Runner
 
     loaded = load(path)
-    runner = Runner(loaded, model_id, created=int((path / "config.json").stat().st_mtime))
+    prefill_chunk = config.prefill_chunk or device.default_prefill_chunk()
+    runner = Runner(
+        loaded,
+        model_id,
+        created=int((path / "config.json").stat().st_mtime),
+        prefill_chunk=prefill_chunk,
+    )
     budget = config.kv_budget_bytes or device.default_kv_budget(loaded.weights_bytes)
     device.apply_limits(budget, loaded.weights_bytes)
     cache = PrefixCache(
         loaded.identity,
         runner.new_storage,
-        bytes_per_token=runner.info.bytes_per_token,
+        cost=runner.info.cost,
         page_tokens=config.page_tokens,
         match_unit=config.match_unit,
-        enabled=runner.info.attention is not AttentionMode.PRIVATE,
+        enabled=runner.info.reuses,
+        prefilled_only=config.exact_reuse is ExactReuse.PREFILL_ONLY,
+        most_checkpoint_bytes=int(config.max_checkpoint_share * budget),
     )
     admission = Admission(cache, budget)
     scheduler = Scheduler(
         cache,
         admission,
         max_running=config.max_running,
-        prefill_chunk=config.prefill_chunk or device.default_prefill_chunk(),
+        prefill_chunk=prefill_chunk,
         step_target_s=config.step_target_s or device.default_step_target_s(),
+        checkpoint_spacing=config.checkpoint_spacing,
     )
     codec = TextCodec(loaded.tokenizer)
     return Assembly(

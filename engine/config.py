@@ -3,6 +3,7 @@ ARCHITECTURE.md."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from engine.errors import ConfigError
@@ -10,6 +11,14 @@ from engine.errors import ConfigError
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 MIN_KV_BUDGET_BYTES = 256 * MIB
+
+
+class ExactReuse(enum.Enum):
+    """Which KV serves again. Other kernels compute an answer's tokens than a prompt's, which on
+    some devices differ in the last digits (algorithms §2.12)."""
+
+    ALL = "all"
+    PREFILL_ONLY = "prefill-only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +30,11 @@ class EngineConfig:
     page_tokens       tokens of a page
     match_unit        a hit ends on a multiple of this many tokens; divides page_tokens; 1 matches
                       to the token
+    exact_reuse       what is found again: everything, or only KV that was computed as part of a
+                      prompt
+    checkpoint_spacing  a long prompt leaves a checkpoint every so many tokens, where the model
+                      needs them
+    max_checkpoint_share  most of the budget that windows and recurrent states may take
     max_running       most requests that run at once
     max_queue         most requests that wait; beyond it submit raises QueueFull
     prefill_chunk     most prompt tokens in one forward pass, at least 64; None: chosen by the
@@ -37,6 +51,9 @@ class EngineConfig:
     kv_budget_bytes: int | None = None
     page_tokens: int = 16
     match_unit: int = 1
+    exact_reuse: ExactReuse = ExactReuse.ALL
+    checkpoint_spacing: int = 8192
+    max_checkpoint_share: float = 0.5
     max_running: int = 16
     max_queue: int = 256
     prefill_chunk: int | None = None
@@ -55,6 +72,14 @@ class EngineConfig:
             raise ConfigError(
                 f"match_unit must divide page_tokens ({self.page_tokens}), which"
                 f" {self.match_unit} does not"
+            )
+        if self.checkpoint_spacing <= 0:
+            raise ConfigError(
+                f"checkpoint_spacing must be at least 1, not {self.checkpoint_spacing}"
+            )
+        if not 0.0 <= self.max_checkpoint_share <= 1.0:
+            raise ConfigError(
+                f"max_checkpoint_share must lie between 0 and 1, not {self.max_checkpoint_share}"
             )
         if self.max_running <= 0:
             raise ConfigError(f"max_running must be at least 1, not {self.max_running}")

@@ -23,6 +23,18 @@ class EngineFailed(EngineError):
     """The engine thread died or hung while this request was in it."""
 
 
+class StepFailed(EngineError):
+    """The model failed while it computed for some requests. `lost` are the places, in the step's
+    list of rows, of those whose tails were lost with it; the others stand where they stood.
+    `report` is for the log: the traceback as text, since a traceback keeps arrays alive."""
+
+    def __init__(self, reason: str, lost: frozenset[int] = frozenset(), report: str = "") -> None:
+        super().__init__(f"The model could not compute this request ({reason}).")
+        self.reason = reason
+        self.lost = lost
+        self.report = report
+
+
 class QueueFull(EngineError):
     """Too many requests wait already; `retry_after_s` is a fair moment to come back."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
 from engine.commands import Cancel, Command, DropPin, Pause, Stop, Submit, WarmPin
 from engine.config import EngineConfig
-from engine.errors import EngineError, PromptTooLong
+from engine.errors import EngineError, PromptTooLong, StepFailed
 from engine.metrics import EngineMetrics
 from engine.pin_keeper import PinKeeper
 from engine.prompt.codec import TextCodec
@@ -37,6 +38,8 @@ from engine.schedule.job import Job
 from engine.schedule.scheduler import Scheduler
 from engine.snapshot import EngineState, Memory, Snapshot, Totals
 
+log = logging.getLogger(__name__)
+
 SNAPSHOT_INTERVAL_S = 0.05
 # Building the next step's graph holds the GIL for many milliseconds. After a first token the thread
 # that sends it gets this long to wake up and take the GIL, which saves the client about 5 ms.
@@ -51,6 +54,8 @@ class StepRunner(Protocol):
     def new_sampler(self, params: SamplingParams) -> Any: ...
 
     def prefill(self, row: Row, num_tokens: int) -> None: ...
+
+    def batches(self, rows: Sequence[Row]) -> list[list[Row]]: ...
 
     def next_tokens(self, rows: Sequence[Row], samplers: Sequence[Any]) -> list[int]: ...
 
@@ -157,7 +162,7 @@ class EngineLoop:
         plan = self._scheduler.plan(now)
         if plan.decode:
             self._make_room([(job.row, 1) for job in plan.decode if job.row])
-            self._choose_next(plan.decode)
+            self._decode(plan.decode)
         job = plan.prefill
         if job is not None and job.row is not None:
             self._make_room([(job.row, plan.chunk)])
@@ -215,11 +220,9 @@ class EngineLoop:
     def _admit(self, now: float) -> None:
         started, hopeless = self._scheduler.admit(now)
         for job in hopeless:
-            limit = (
-                self._admission.max_tokens - self._pins.held_bytes // self._cache.bytes_per_token
-            )
+            limit = self._admission.tokens_within(self._admission.budget - self._pins.held_bytes)
             needed = len(job.request.prompt.tokens) + job.max_tokens
-            self._fail(job, PromptTooLong(needed, max(0, limit), "KV budget beside the pins"))
+            self._fail(job, PromptTooLong(needed, limit, "KV budget beside the pins"))
         for job in started:
             job.sampler = self._runner.new_sampler(job.request.sampling)
             job.stream = TextStream(self._codec, job.request.stop)
@@ -249,16 +252,54 @@ class EngineLoop:
 
     def _prefill(self, job: Job, row: Row, chunk: int) -> None:
         began = self._clock()
-        if job.max_tokens and chunk == row.num_uncomputed:
-            self._choose_next([job])
-        else:
-            self._runner.prefill(row, chunk)
-            self._cache.publish(row)
-            if not job.pin:
-                self._events.append(Progress(job.request.id, row.num_computed))
+        try:
+            if job.max_tokens and chunk == row.num_uncomputed:
+                self._choose_next([job])
+            else:
+                self._runner.prefill(row, chunk)
+                self._cache.publish(row)
+                if job.at_checkpoint:
+                    self._cache.checkpoint(row)
+                if not job.pin:
+                    self._events.append(Progress(job.request.id, row.num_computed))
+        except StepFailed as error:
+            self._break_off(job, error)
+            return
         self._scheduler.rate.observe(chunk, self._clock() - began)
         if not job.max_tokens and not row.num_uncomputed:
             self._finish(job, FinishReason.LENGTH)
+
+    def _decode(self, jobs: Sequence[Job]) -> None:
+        """One token for each of these jobs, in as few passes as they can share."""
+        owners = {job.row: job for job in jobs}
+        for rows in self._runner.batches([job.row for job in jobs if job.row]):
+            batch = [owners[row] for row in rows]
+            try:
+                self._choose_next(batch)
+            except StepFailed as error:
+                self._retry_alone(batch, error)
+
+    def _retry_alone(self, batch: Sequence[Job], error: StepFailed) -> None:
+        """A pass of several rows failed: who is to blame shows when each runs alone."""
+        if len(batch) == 1:
+            self._break_off(batch[0], error)
+            return
+        for i, job in enumerate(batch):
+            if i in error.lost:
+                self._break_off(job, StepFailed(error.reason, frozenset({0}), error.report))
+                continue
+            try:
+                self._choose_next([job])
+            except StepFailed as own:
+                self._break_off(job, own)
+
+    def _break_off(self, job: Job, error: StepFailed) -> None:
+        """The model failed for this job. Nothing of the failed step counts; what it had before
+        stays, unless it was lost with it."""
+        log.error("A step failed for request %s.\n%s", job.request.id, error.report)
+        # A new error, because the one that was raised keeps arrays of this thread alive.
+        self._fail(job, StepFailed(error.reason))
+        self._scheduler.remove(job, lost=bool(error.lost))
 
     def _choose_next(self, jobs: Sequence[Job]) -> None:
         """Compute what remains of these jobs' tokens and take the token after it."""
@@ -359,6 +400,7 @@ class EngineLoop:
                 running=open_bytes,
                 resident=used - open_bytes,
                 pinned=self._pins.held_bytes,
+                checkpoints=self._cache.checkpoint_bytes,
                 reserved=self._admission.reserved_bytes(running),
             ),
             totals=self._counters.totals(),
@@ -369,6 +411,7 @@ class EngineLoop:
             prefill_tokens=prefill_tokens,
             num_pages=self._cache.num_pages,
             num_parts=len(self._cache.parts),
+            num_checkpoints=self._cache.num_checkpoints,
             pins=tuple(self._pins.statuses()),
         )
 

@@ -48,8 +48,10 @@ class PinKeeper:
         assert job.row is not None
         pin = self._pins[job.pin]
         self._cache.publish_partial(job.row)
+        self._cache.checkpoint(job.row)
         if pin.keep:
-            pin.hold = self._cache.hold(self._cache.match(pin.tokens), HOLD_OWNER)
+            match = self._cache.match(pin.tokens)
+            pin.hold = self._cache.hold(match, HOLD_OWNER, keep_checkpoint=True)
         pin.checked_at = self._cache.given_back
         pin.job, pin.state = None, PinState.READY
 
@@ -109,7 +111,7 @@ class PinKeeper:
             state=state,
             num_tokens=pin.num_tokens,
             done_tokens=done,
-            num_bytes=pin.num_tokens * self._cache.bytes_per_token,
+            num_bytes=self._cache.cost.prefix_bytes(pin.num_tokens),
             hits=pin.hits,
             error=pin.error,
             kept=pin.keep,

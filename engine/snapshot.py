@@ -33,13 +33,14 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes of KV. `running` are open tails, `resident` sealed parts, `pinned` the share of
-    resident held by pins."""
+    """Bytes of KV. `running` are open tails, `resident` sealed parts; of those, `pinned` are held
+    by pins and `checkpoints` are windows and recurrent states."""
 
     budget: int = 0
     running: int = 0
     resident: int = 0
     pinned: int = 0
+    checkpoints: int = 0
     reserved: int = 0
 
     @property
@@ -109,4 +110,5 @@ class Snapshot:
     prefill_tokens: int = 0
     num_pages: int = 0
     num_parts: int = 0
+    num_checkpoints: int = 0
     pins: tuple[PinStatus, ...] = ()

@@ -18,9 +18,13 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", type=path, metavar="FILE", help="write every sample here")
+
+
 def add_places(parser: argparse.ArgumentParser) -> None:
     """--json, --model and --data-dir."""
-    parser.add_argument("--json", type=path, metavar="FILE", help="write every sample here")
+    add_json(parser)
     parser.add_argument(
         "--model", type=path, metavar="FOLDER", help="an mlx-lm model folder (default: starter)"
     )

@@ -8,15 +8,16 @@ import os
 import platform
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.bench import facts, gui_command, lock
+from app.bench import facts, gui_command, lock, lookup_command
 from app.bench.arguments import add_places, add_threads, check_places, count, sizes
 from app.bench.errors import BenchError
 from app.bench.gui_command import GuiOptions
+from app.bench.lookup_command import LookupOptions
 from app.bench.plain import PlainFacts, plain_process
 from app.bench.report import render, write_json
 from app.bench.results import Conditions, Results
@@ -55,10 +56,13 @@ def main(argv: Sequence[str]) -> int:
     options = _options(argv)
     try:
         with _termination_interrupts(), lock.machine_lock(lock.LOCK_FILE, _say_waiting):
-            if isinstance(options, GuiOptions):
-                gui_command.run(options)
-            else:
-                run(options)
+            match options:
+                case GuiOptions():
+                    gui_command.run(options)
+                case LookupOptions():
+                    lookup_command.run(options)
+                case Options():
+                    run(options)
     except (BenchError, EngineError) as error:
         complain(str(error))
         return FAILED
@@ -144,11 +148,14 @@ def _termination_interrupts() -> Iterator[None]:
             signal.signal(name, handler)
 
 
-def _options(argv: Sequence[str]) -> Options | GuiOptions:
-    parser, warm, gui = _parsers()
+def _options(argv: Sequence[str]) -> Options | GuiOptions | LookupOptions:
+    parser, parser_of = _parsers()
     chosen = parser.parse_args(argv)
     if chosen.bench == "gui":
-        return gui_command.read_options(gui, chosen)
+        return gui_command.read_options(parser_of["gui"], chosen)
+    if chosen.bench == "lookup":
+        return lookup_command.read_options(parser_of["lookup"], chosen)
+    warm = parser_of["warm"]
     if chosen.pairs is not None:
         if chosen.sizes is None or len(chosen.sizes) != 1 or chosen.source:
             warm.error("--pairs judges one size: name it, as in --sizes 500")
@@ -167,8 +174,8 @@ def _scheme(chosen: argparse.Namespace) -> Scheme:
     return Scheme(sizes, chosen.rounds or rounds, repeats)
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser, argparse.ArgumentParser]:
-    """The parser, and those of `warm` and `gui` for errors in their names."""
+def _parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser, and that of each bench for errors in its name."""
     parser = argparse.ArgumentParser(prog="ondol bench", description="Measure this machine.")
     benches = parser.add_subparsers(dest="bench", metavar="BENCH", required=True)
     warm = benches.add_parser(
@@ -203,4 +210,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser, argpar
         "gui", help="what the window costs the engine, and the engine the window"
     )
     gui_command.add_options(gui)
-    return parser, warm, gui
+    lookup = benches.add_parser(
+        "lookup", help="how long the cache takes to find a prompt, and what its index weighs"
+    )
+    lookup_command.add_options(lookup)
+    return parser, {"warm": warm, "gui": gui, "lookup": lookup}

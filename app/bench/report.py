@@ -17,6 +17,8 @@ from app.bench.verdicts import Verdict, verdicts
 SCHEMA = "ondol-bench-warm"
 SCHEMA_VERSION = 1
 
+Groups = Sequence[tuple[str, Sequence[str]]]
+
 _GAP = "  "
 _GROUPS = (
     ("prompt", ("tokens",)),
@@ -34,12 +36,12 @@ def render(results: Results) -> str:
         [
             *_describe(results.conditions),
             "",
-            *_table(results.sizes),
+            *table(_GROUPS, [_cells(size) for size in results.sizes]),
             "",
             *_legend(results),
             "",
             "Against the bars",
-            *(_line(verdict) for verdict in judged),
+            *(verdict_line(verdict) for verdict in judged),
             "",
             f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
         ]
@@ -115,16 +117,20 @@ def _describe(conditions: Conditions) -> list[str]:
     ]
 
 
-def _table(sizes: Sequence[SizeResult]) -> list[str]:
-    rows = [_cells(size) for size in sizes]
-    names = [name for _, columns in _GROUPS for name in columns]
+def table(groups: Groups, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table whose columns stand in titled groups, every cell at its column's right."""
+    names = [name for _, columns in groups for name in columns]
     widths = [max(len(name), *(len(row[at]) for row in rows)) for at, name in enumerate(names)]
-    groups, at = [], 0
-    for title, columns in _GROUPS:
-        width = sum(widths[at : at + len(columns)]) + len(_GAP) * (len(columns) - 1)
-        groups.append(f" {title} ".center(width, "-") if len(columns) > 1 else title.rjust(width))
-        at += len(columns)
-    return [_GAP.join(groups), *(_aligned(row, widths) for row in (names, *rows))]
+    titles, at = [], 0
+    for title, columns in groups:
+        last = at + len(columns) - 1
+        text = f" {title} " if len(columns) > 1 else title
+        width = sum(widths[at : last + 1]) + len(_GAP) * (last - at)
+        widths[last] += max(0, len(text) - width)
+        width = max(width, len(text))
+        titles.append(text.center(width, "-") if len(columns) > 1 else text.rjust(width))
+        at = last + 1
+    return [_GAP.join(titles), *(_aligned(row, widths) for row in (names, *rows))]
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -167,7 +173,8 @@ def _legend(results: Results) -> list[str]:
     return lines
 
 
-def _line(verdict: Verdict) -> str:
+def verdict_line(verdict: Verdict, sample: str = "pair") -> str:
+    """For people; `sample` names what the figure is the median of."""
     sign = "≥" if verdict.at_least else "≤"
     unit = f" {verdict.unit}" if verdict.unit in ("ms", "%") else ""
     value = verdict.value
@@ -176,10 +183,10 @@ def _line(verdict: Verdict) -> str:
         f"{verdict.what} {_number(value.median, verdict)}{unit} (bar {sign} {verdict.bar:g}{unit})"
     )
     if verdict.unsure:
-        return f"{text}; too near for {_counted(value.n, 'pair')}: judge with --pairs {MIN_PAIRS}"
+        return f"{text}; too near for {_counted(value.n, sample)}: judge with --pairs {MIN_PAIRS}"
     if value.n >= MIN_PAIRS and value.low < value.high:
         interval = f"{_number(value.low, verdict)} to {_number(value.high, verdict)}"
-        return f"{text}; 95 % interval {interval}, {_counted(value.n, 'pair')}"
+        return f"{text}; 95 % interval {interval}, {_counted(value.n, sample)}"
     return text
 
 

@@ -13,12 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from engine.cache.checkpoint import Checkpoint
     from engine.cache.page import Page
 
 
 class Storage(Protocol):
-    """KV of one part in every cached layer. The cache knows its length and its bytes, never its
-    arrays."""
+    """State of one part in every layer: KV of all its tokens in full-attention layers, of its last
+    tokens in sliding ones, and, once sealed, the recurrent state at its end. The cache knows sizes,
+    never arrays.
+
+    Groups of sliding layers are numbered as in `Layout.windows`.
+    """
 
     @property
     def num_tokens(self) -> int:
@@ -26,7 +31,17 @@ class Storage(Protocol):
 
     @property
     def num_bytes(self) -> int:
-        """Bytes allocated, which may be more than the tokens need."""
+        """Bytes allocated for everything, which may be more than the tokens need."""
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the recurrent state kept at the end; 0 if there is none."""
+
+    def window_tokens(self, group: int) -> int:
+        """How many of the last tokens a group of sliding layers still has."""
+
+    def window_bytes(self, group: int) -> int:
+        """Bytes allocated for a group of sliding layers."""
 
     def growth_bytes(self, num_tokens: int) -> int:
         """Bytes that appending `num_tokens` tokens would allocate."""
@@ -34,9 +49,20 @@ class Storage(Protocol):
     def seal(self) -> None:
         """Make the storage immutable. Copies nothing."""
 
+    def successor(self) -> Storage:
+        """An empty storage that goes on from the end of this sealed one, recurrent state
+        included."""
+
     def truncate(self, num_tokens: int) -> None:
         """Keep the first `num_tokens` tokens of a sealed storage and give all other memory back,
-        one layer at a time, so that the transient copy is one layer's share."""
+        one layer at a time, so that the transient copy is one layer's share. Where that is not all
+        of them, a recurrent state is lost, since it is right at the end only."""
+
+    def drop_state(self) -> None:
+        """Give the recurrent state of a sealed storage back."""
+
+    def drop_window(self, group: int) -> None:
+        """Give a group of sliding layers of a sealed storage back."""
 
 
 _serials = itertools.count()
@@ -46,7 +72,17 @@ class Part:
     """Consecutive tokens [base, end) of one prefix. Open while a row appends to it, sealed for ever
     after."""
 
-    __slots__ = ("base", "children", "holds", "open", "pages", "parent", "serial", "storage")
+    __slots__ = (
+        "base",
+        "checkpoint",
+        "children",
+        "holds",
+        "open",
+        "pages",
+        "parent",
+        "serial",
+        "storage",
+    )
 
     def __init__(self, base: int, parent: Part | None, storage: Storage) -> None:
         self.serial = next(_serials)  # breaks ties the same way in every run
@@ -57,6 +93,7 @@ class Part:
         self.children: set[Part] = set()
         self.holds: dict[Hold, int] = {}
         self.pages: set[Page] = set()  # index entries whose last token lies here
+        self.checkpoint: Checkpoint | None = None  # at the end
         if parent is not None:
             parent.children.add(self)
 
@@ -73,7 +110,9 @@ class Part:
     @property
     def dead(self) -> bool:
         """Nobody uses the part and nobody can find it."""
-        return not (self.open or self.pages or self.children or self.holds)
+        return not (
+            self.open or self.pages or self.children or self.holds or self.checkpoint is not None
+        )
 
     def chain(self, end: int) -> tuple[View, ...]:
         """Views that cover tokens [0, end), first to last. `end` lies in (0, self.end]."""
@@ -116,13 +155,25 @@ class View:
 
 
 class Hold:
-    """Keeps a chain of views from eviction: a running row, a pin, a request about to start."""
+    """Keeps a chain of views from eviction: a running row, a pin, a request about to start. With a
+    `checkpoint`, it keeps that too."""
 
-    __slots__ = ("owner", "views")
+    __slots__ = ("checkpoint", "owner", "views")
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.views: list[View] = []
+        self.checkpoint: Checkpoint | None = None
+
+    @property
+    def end(self) -> int:
+        """Tokens held, from position 0."""
+        return self.views[-1].end if self.views else 0
+
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Keep the checkpoint at the end of the chain."""
+        self.checkpoint = checkpoint
+        checkpoint.holds += 1
 
     def add(self, view: View) -> None:
         self.views.append(view)
@@ -130,6 +181,9 @@ class Hold:
 
     def release(self) -> Iterator[Part]:
         """Let go of everything; yields the parts that were held, last first."""
+        if self.checkpoint is not None:
+            self.checkpoint.holds -= 1
+            self.checkpoint = None
         for view in reversed(self.views):
             view.part.holds.pop(self, None)
             yield view.part

@@ -16,10 +16,21 @@ class Row:
     own open tail.
 
     Of `tokens`, the first `num_computed` stand in KV: `num_cached` of them were found, the rest
-    computed.
+    computed. The first `num_prompt` came with the request. `num_shared` of them are known to the
+    index: more than `num_cached` where nothing could be taken up at the place at which this prompt
+    leaves another one.
     """
 
-    __slots__ = ("hold", "node", "num_cached", "root", "tail", "tokens")
+    __slots__ = (
+        "hold",
+        "node",
+        "num_cached",
+        "num_prompt",
+        "num_shared",
+        "root",
+        "tail",
+        "tokens",
+    )
 
     def __init__(self, tokens: Iterable[int], root: Page, hold: Hold, tail: Part) -> None:
         self.tokens = array(TOKEN_TYPE, tokens)
@@ -27,7 +38,8 @@ class Row:
         self.node = root  # deepest full page of these tokens in the index, as far as this row knows
         self.hold = hold
         self.tail = tail
-        self.num_cached = tail.base
+        self.num_prompt = len(self.tokens)
+        self.num_cached = self.num_shared = tail.base
 
     @property
     def num_computed(self) -> int:

@@ -23,10 +23,11 @@ Attention = Callable[..., mx.array]
 
 @dataclass(frozen=True, slots=True)
 class SharedView:
-    """The first `num_tokens` tokens of a part, and the batch rows (indices) that stand on them."""
+    """Tokens [start, end) of a part, and the batch rows (indices) that attend to them."""
 
     storage: PartStorage
-    num_tokens: int
+    start: int
+    end: int
     rows: tuple[int, ...]
 
 
@@ -34,18 +35,25 @@ class RowsCache:
     """One layer's cache for a batch of rows, in the place of an mlx-lm cache object.
 
     `offset` is the RoPE position of each row's next token, int32 [rows]. `update_and_fetch` returns
-    one pair of tail arrays a row, which only `rows_attention` understands.
+    one pair of tail arrays a row, which only `rows_attention` understands; with a `window`, no more
+    of them than it sees.
     """
 
-    __slots__ = ("layer", "offset", "shared", "tails")
+    __slots__ = ("leaf", "offset", "shared", "tails", "window")
 
     def __init__(
-        self, layer: int, offset: mx.array, shared: Sequence[SharedView], tails: Sequence[Any]
+        self,
+        leaf: int,
+        offset: mx.array,
+        shared: Sequence[SharedView],
+        tails: Sequence[Any],
+        window: int = 0,
     ) -> None:
-        self.layer = layer
+        self.leaf = leaf
         self.offset = offset
         self.shared = shared
         self.tails = tails
+        self.window = window
 
     def update_and_fetch(
         self, keys: mx.array, values: mx.array
@@ -54,26 +62,29 @@ class RowsCache:
             tail.update_and_fetch(keys[i : i + 1], values[i : i + 1])
             for i, tail in enumerate(self.tails)
         ]
+        if self.window:
+            pairs = [(k[..., -self.window :, :], v[..., -self.window :, :]) for k, v in pairs]
         return [k for k, _ in pairs], [v for _, v in pairs]
 
     def make_mask(self, num_tokens: int, **_: Any) -> str | None:
         return None if num_tokens == 1 else "causal"
 
 
-def rows_caches(rows: Sequence[Row]) -> list[RowsCache]:
-    """One RowsCache a layer for these rows; their tails must be PartStorages."""
-    views: dict[tuple[int, int], list[int]] = {}
+def shared_views(rows: Sequence[Row], reach: int | None = None) -> list[SharedView]:
+    """What these rows attend to in their parts: everything, or the last `reach` tokens before the
+    next one of each. Tokens that several rows see are named once."""
+    users: dict[tuple[int, int, int], list[int]] = {}
     storages: dict[int, PartStorage] = {}
     for i, row in enumerate(rows):
+        seen = 0 if reach is None else row.num_computed - reach
         for view in row.hold.views:
-            storages[view.part.serial] = _part_storage(view.part.storage)
-            views.setdefault((view.part.serial, view.num_tokens), []).append(i)
-    shared = [SharedView(storages[serial], n, tuple(users)) for (serial, n), users in views.items()]
-    tails = [_part_storage(row.tail.storage) for row in rows]
-    offset = mx.array([row.num_computed for row in rows], dtype=mx.int32)
+            start = max(0, seen - view.part.base)
+            if start < view.num_tokens:
+                storages[view.part.serial] = part_storage(view.part.storage)
+                users.setdefault((view.part.serial, start, view.num_tokens), []).append(i)
     return [
-        RowsCache(layer, offset, shared, [tail.layers[layer] for tail in tails])
-        for layer in range(len(tails[0].layers))
+        SharedView(storages[serial], start, end, tuple(of))
+        for (serial, start, end), of in users.items()
     ]
 
 
@@ -112,16 +123,6 @@ class JoinedCache:
         )
 
 
-def joined_caches(row: Row) -> list[JoinedCache]:
-    """One JoinedCache a layer for one row; its tail must be a PartStorage."""
-    tail = _part_storage(row.tail.storage)
-    chain = [(_part_storage(view.part.storage), view.num_tokens) for view in row.hold.views]
-    return [
-        JoinedCache(row.tail.base, [storage.read(layer, n) for storage, n in chain], cache)
-        for layer, cache in enumerate(tail.layers)
-    ]
-
-
 def install(module: ModuleType) -> None:
     """Make the attention function of a model's module understand RowsCache. mlx-lm's model modules
     import it by name, so it is replaced in the module that defines the attention class.
@@ -131,11 +132,19 @@ def install(module: ModuleType) -> None:
         return
 
     def scaled_dot_product_attention(
-        queries: mx.array, keys: Any, values: Any, cache: Any = None, **options: Any
+        queries: mx.array,
+        keys: Any,
+        values: Any,
+        cache: Any,
+        scale: float,
+        mask: Any,
+        sinks: mx.array | None = None,
     ) -> mx.array:
         if isinstance(cache, RowsCache):
-            return rows_attention(fused, queries, keys, values, cache, **options)
-        return fused(queries, keys, values, cache=cache, **options)
+            return rows_attention(
+                fused, queries, keys, values, cache, scale=scale, mask=mask, sinks=sinks
+            )
+        return fused(queries, keys, values, cache=cache, scale=scale, mask=mask, sinks=sinks)
 
     scaled_dot_product_attention.takes_rows = True  # type: ignore[attr-defined]
     module.scaled_dot_product_attention = scaled_dot_product_attention  # type: ignore[attr-defined]
@@ -150,14 +159,14 @@ def rows_attention(
     *,
     scale: float,
     mask: Any,
-    **options: Any,
+    sinks: mx.array | None = None,
 ) -> mx.array:
-    """Attention of `queries` [rows, heads, n, head_dim] over each row's parts and tail; returns the
-    same shape.
+    """Attention of `queries` [rows, heads, n, head_dim] over each row's parts and tail, [rows,
+    heads, n, value_dim].
 
     `keys` and `values` hold each row's tail, [1, kv_heads, tokens, head_dim]. Rows without parts
     use `fused`. A row's scores over all its pieces go through one softmax, so the result is that of
-    one contiguous KV.
+    one contiguous KV. `sinks` [heads] are scores that take part in it and have no value.
     """
     num_rows, heads, n, dim = queries.shape
     kv_heads = keys[0].shape[1]
@@ -166,7 +175,7 @@ def rows_attention(
     rows = _split(folded, num_rows, axis=0)
     scores: list[list[mx.array]] = [[] for _ in range(num_rows)]
     for view in cache.shared:
-        part_keys, _ = view.storage.read(cache.layer, view.num_tokens)
+        part_keys, _ = view.storage.read(cache.leaf, view.start, view.end)
         over_part = _fold([rows[i] for i in view.rows]) @ part_keys.swapaxes(-1, -2)
         for i, own in zip(view.rows, _unfold(over_part, len(view.rows)), strict=True):
             scores[i].append(own)
@@ -174,7 +183,8 @@ def rows_attention(
     outputs: list[mx.array] = []
     for i, own_scores in enumerate(scores):
         if own_scores:
-            weights.append(_weights(own_scores, rows[i] @ keys[i].swapaxes(-1, -2), n))
+            over_tail = rows[i] @ keys[i].swapaxes(-1, -2)
+            weights.append(_weights(own_scores, over_tail, n, sinks))
             outputs.append(weights[i][-1] @ values[i])
         else:
             alone = fused(
@@ -184,21 +194,23 @@ def rows_attention(
                 cache=None,
                 scale=scale,
                 mask=mask,
-                **options,
+                sinks=sinks,
             )
             weights.append([])
-            outputs.append(alone.reshape(folded[:1].shape))
+            outputs.append(alone.reshape(1, *folded.shape[1:3], -1))
     used = [0] * num_rows  # pieces of each row taken so far, in the order of `cache.shared`
     for view in cache.shared:
-        _, part_values = view.storage.read(cache.layer, view.num_tokens)
+        _, part_values = view.storage.read(cache.leaf, view.start, view.end)
         over_part = _fold([weights[i][used[i]] for i in view.rows]) @ part_values
         for i, own in zip(view.rows, _unfold(over_part, len(view.rows)), strict=True):
             outputs[i] = outputs[i] + own
             used[i] += 1
-    return mx.concatenate(outputs).reshape(queries.shape)
+    return mx.concatenate(outputs).reshape(num_rows, heads, n, -1)
 
 
-def _weights(over_parts: Sequence[mx.array], over_tail: mx.array, n: int) -> list[mx.array]:
+def _weights(
+    over_parts: Sequence[mx.array], over_tail: mx.array, n: int, sinks: mx.array | None
+) -> list[mx.array]:
     """Softmax over all pieces of a row, cut into its pieces again; sums in float32 whatever the
     KV's dtype.
 
@@ -210,11 +222,16 @@ def _weights(over_parts: Sequence[mx.array], over_tail: mx.array, n: int) -> lis
         causal = mx.arange(tokens - n, tokens)[:, None] >= mx.arange(tokens)[None]
         over_tail = mx.where(mx.tile(causal, (over_tail.shape[2] // n, 1)), over_tail, -mx.inf)
     pieces = [*over_parts, over_tail]
+    if sinks is not None:
+        _, kv_heads, queries, _ = over_tail.shape
+        of_heads = sinks.astype(over_tail.dtype).reshape(1, kv_heads, queries // n, 1)
+        pieces.append(mx.repeat(of_heads, n, axis=2))
     ends: list[int] = []
     for piece in pieces[:-1]:
         ends.append(piece.shape[-1] + (ends[-1] if ends else 0))
     whole = mx.softmax(mx.concatenate(pieces, axis=-1), axis=-1, precise=True)
-    return _split(whole, ends, axis=-1)
+    weights = _split(whole, ends, axis=-1)
+    return weights if sinks is None else weights[:-1]
 
 
 def _fold(rows: Sequence[mx.array]) -> mx.array:
@@ -234,7 +251,8 @@ def _split(whole: mx.array, pieces: int | list[int], axis: int) -> list[mx.array
     return list(split)
 
 
-def _part_storage(storage: object) -> PartStorage:
+def part_storage(storage: object) -> PartStorage:
+    """The storage of a part, of which the cache knows nothing. Raises TypeError."""
     if not isinstance(storage, PartStorage):
-        raise TypeError("only parts of full-attention KV can be attended over in rows")
+        raise TypeError("a private state cannot be attended over in rows")
     return storage

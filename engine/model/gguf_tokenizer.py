@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, pre_tokenizers, processors
-from tokenizers.models import BPE
+from tokenizers import AddedToken, Tokenizer, processors
 
 from engine.errors import ModelError
+from engine.model import gguf_byte_bpe, gguf_sentencepiece
+from engine.model.gguf_byte_bpe import make_byte_bpe
 from engine.model.gguf_file import GgufFile
+from engine.model.gguf_sentencepiece import make_sentencepiece
+from engine.model.gguf_vocabulary import TokenType, Vocabulary, read_token_id, read_vocabulary
 
-# The spellings that end a turn in the chat formats of Llama-architecture models. A file names one
-# id as its end of text; a chat model may also stop with one of these.
-_END_TOKENS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>")
+_MAKERS: dict[str, Callable[[GgufFile, Vocabulary], Tokenizer]] = {
+    gguf_byte_bpe.KIND: make_byte_bpe,
+    gguf_sentencepiece.KIND: make_sentencepiece,
+}
+# SentencePiece files from before the key existed want the token.
+_ADDS_BOS_BY_DEFAULT = frozenset({gguf_sentencepiece.KIND})
 
-# Llama 3's words: as GPT-2's, but at most three digits in a word, contractions in any case, a word
-# may begin with any one punctuation character, and a newline ends a run of spaces.
-_LLAMA3_WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-    r"|[^\r\n\p{L}\p{N}]?\p{L}+"
-    r"|\p{N}{1,3}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+"
-    r"|\s+(?!\S)"
-    r"|\s+"
+# The spellings that end a turn in the chat formats of the architectures. A file names one id as its
+# end of text; a chat model may also stop with one of these.
+_END_TOKENS = (
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<end_of_turn>",
 )
-
-
-class _TokenType(IntEnum):
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    USER_DEFINED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,8 @@ class GgufTokenizer:
     def files(self) -> dict[str, str]:
         """The text of each tokenizer file of a model folder, by file name."""
         return {
-            "tokenizer.json": self.tokenizer.to_str(pretty=True),
+            # In one line: a large vocabulary takes less than half of the room that way.
+            "tokenizer.json": self.tokenizer.to_str(pretty=False),
             "tokenizer_config.json": json.dumps(self._config(), indent=2, ensure_ascii=False),
         }
 
@@ -78,109 +77,73 @@ class GgufTokenizer:
 
 
 def read_tokenizer(file: GgufFile, max_tokens: int) -> GgufTokenizer:
-    """Build the byte-level BPE tokenizer that the file describes.
+    """Build the tokenizer that the file describes.
 
-    Raises ModelError for another kind of tokenizer, an unknown word splitting, or inconsistent
-    lists.
+    Raises ModelError for an unknown kind of tokenizer or variant of one, or inconsistent lists.
     """
-    model = file.require("tokenizer.ggml.model")
-    if model != "gpt2":
+    kind = file.require("tokenizer.ggml.model")
+    if kind not in list(_MAKERS):  # which a file's list or number can be looked for in
         raise ModelError(
-            f"{file.name} has a tokenizer of the kind {model!r}; only byte-level BPE ('gpt2') is "
-            "supported."
+            f"{file.name} has a tokenizer of the kind {kind!r}; only byte-level BPE ('gpt2') and "
+            "SentencePiece's BPE ('llama') are supported."
         )
-    tokens = file.get_list("tokenizer.ggml.tokens", str)
-    bos_id = _token_id(file, "bos_token_id", len(tokens))
-    unk_id = _token_id(file, "unknown_token_id", len(tokens))
-    tokenizer = Tokenizer(_bpe(file, tokens, unk_id))
-    tokenizer.pre_tokenizer = _pre_tokenizer(file)
-    tokenizer.decoder = decoders.ByteLevel()
-    _add_special_tokens(file, tokenizer, tokens)
-    add_bos = bool(file.get("tokenizer.ggml.add_bos_token", False)) and bos_id is not None
-    tokenizer.post_processor = (
-        processors.TemplateProcessing(
-            single=f"{tokens[bos_id]} $A",
-            pair=f"{tokens[bos_id]} $A {tokens[bos_id]} $B",
-            special_tokens=[(tokens[bos_id], bos_id)],
-        )
-        if add_bos and bos_id is not None
-        else processors.ByteLevel(trim_offsets=False)
-    )
+    vocabulary = read_vocabulary(file)
+    num_tokens = len(vocabulary.tokens)
+    tokenizer = _MAKERS[kind](file, vocabulary)
+    _add_whole_tokens(tokenizer, vocabulary)
+    bos_id = read_token_id(file, "bos_token_id", num_tokens)
+    add_bos = bool(file.get("tokenizer.ggml.add_bos_token", kind in _ADDS_BOS_BY_DEFAULT))
+    if add_bos and bos_id is not None:
+        tokenizer.post_processor = _bos_first(vocabulary.tokens[bos_id], bos_id)
     template = file.get("tokenizer.chat_template")
     if template is not None and not isinstance(template, str):
         raise ModelError(f"{file.name} is broken: its chat template is not text.")
     return GgufTokenizer(
         tokenizer=tokenizer,
-        tokens=tuple(tokens),
+        tokens=vocabulary.tokens,
         bos_id=bos_id,
-        eos_ids=_eos_ids(file, tokenizer, tokens),
-        unk_id=unk_id,
-        pad_id=_token_id(file, "padding_token_id", len(tokens)),
-        add_bos=add_bos,
+        eos_ids=_eos_ids(file, vocabulary),
+        unk_id=vocabulary.unk_id,
+        pad_id=read_token_id(file, "padding_token_id", num_tokens),
+        add_bos=add_bos and bos_id is not None,
         chat_template=template,
         max_tokens=max_tokens,
     )
 
 
-def _bpe(file: GgufFile, tokens: list[str], unk_id: int | None) -> BPE:
-    vocab = {token: id_ for id_, token in enumerate(tokens)}
-    if len(vocab) != len(tokens):
-        raise ModelError(f"{file.name} is broken: its vocabulary names a token twice.")
-    merges = []
-    for merge in file.get_list("tokenizer.ggml.merges", str):
-        left, space, right = merge.partition(" ")
-        if not space or not {left, right, left + right} <= vocab.keys():
-            raise ModelError(
-                f"{file.name} is broken: the merge {merge[:60]!r} is not of its vocabulary."
-            )
-        merges.append((left, right))
-    return BPE(vocab=vocab, merges=merges, unk_token=None if unk_id is None else tokens[unk_id])
+def _add_whole_tokens(tokenizer: Tokenizer, vocabulary: Vocabulary) -> None:
+    """Tokens that are found in a text before anything is split."""
+    tokenizer.add_special_tokens(
+        [
+            AddedToken(token, special=True, normalized=False)
+            for token in vocabulary.of_type(TokenType.CONTROL)
+        ]
+    )
+    # Runs of spaces are found in what a normalizer makes of them; without one it is the same.
+    tokenizer.add_tokens(
+        [
+            AddedToken(token, special=False, normalized=" " in token)
+            for token in vocabulary.of_type(TokenType.USER_DEFINED)
+        ]
+    )
 
 
-def _pre_tokenizer(file: GgufFile) -> pre_tokenizers.PreTokenizer:
-    """How text is cut into words before merging. A wrong way yields other tokens: no guess."""
-    name = file.require("tokenizer.ggml.pre")
-    bytes_of_gpt2_words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
-    if name == "gpt-2":
-        return bytes_of_gpt2_words
-    if name == "smollm":
-        digits = pre_tokenizers.Digits(individual_digits=True)
-        return pre_tokenizers.Sequence([digits, bytes_of_gpt2_words])
-    if name in ("llama-bpe", "llama3"):
-        words = pre_tokenizers.Split(Regex(_LLAMA3_WORDS), behavior="isolated")
-        plain_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        return pre_tokenizers.Sequence([words, plain_bytes])
-    raise ModelError(f"{file.name} splits words in the way {name!r}, which is not supported.")
+def _bos_first(token: str, id_: int) -> processors.TemplateProcessing:
+    # By a name of its own: the token's spelling may mean something in a template.
+    bos = {"id": "bos", "ids": [id_], "tokens": [token]}
+    return processors.TemplateProcessing(
+        single=["bos", "$A"], pair=["bos", "$A", "bos", "$B"], special_tokens=[bos]
+    )
 
 
-def _add_special_tokens(file: GgufFile, tokenizer: Tokenizer, tokens: list[str]) -> None:
-    types = file.get_list("tokenizer.ggml.token_type", int)
-    if len(types) != len(tokens):
-        raise ModelError(f"{file.name} is broken: {len(tokens)} tokens have {len(types)} types.")
-    for token, type_ in zip(tokens, types, strict=True):
-        if type_ == _TokenType.CONTROL:
-            tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False)])
-        elif type_ == _TokenType.USER_DEFINED:
-            tokenizer.add_tokens([AddedToken(token, special=False, normalized=False)])
-
-
-def _eos_ids(file: GgufFile, tokenizer: Tokenizer, tokens: list[str]) -> tuple[int, ...]:
+def _eos_ids(file: GgufFile, vocabulary: Vocabulary) -> tuple[int, ...]:
     named = [
-        _token_id(file, key, len(tokens))
+        read_token_id(file, key, len(vocabulary.tokens))
         for key in ("eos_token_id", "eot_token_id", "eom_token_id")
     ]
-    special = {
-        token.content: id_
-        for id_, token in tokenizer.get_added_tokens_decoder().items()
-        if token.special
-    }
     ids = [id_ for id_ in named if id_ is not None]
-    ids += [special[token] for token in _END_TOKENS if token in special]
+    control = set(vocabulary.of_type(TokenType.CONTROL))
+    ids += [vocabulary.tokens.index(token) for token in _END_TOKENS if token in control]
     if not ids:
         raise ModelError(f"{file.name} names no token that ends an answer.")
     return tuple(dict.fromkeys(ids))
-
-
-def _token_id(file: GgufFile, key: str, num_tokens: int) -> int | None:
-    full_key = f"tokenizer.ggml.{key}"
-    return None if file.get(full_key) is None else file.get_int(full_key, high=num_tokens)

@@ -2,7 +2,8 @@
 
 MLX's affine quantisation is w = scale · q + bias over groups of inputs, with q unsigned and packed
 into 32-bit words, the first input in the lowest bits. GGUF's simplest block types say the same in
-other bytes, so they can be kept without losing a bit.
+other bytes, so they can be kept without losing a bit. Not so the K types: their groups' scales are
+products of 17 significant bits, and MLX's are float16 where activations are.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class WeightForm(enum.Enum):
 class WeightPlan:
     """How one GGUF tensor becomes the tensors of one module.
 
-    `module` is the path before ".weight"; `bits` is 0 for a weight of floats.
+    `module` is the path before ".weight"; `bits` is 0 for a weight of floats, to which `shift` is
+    added.
     """
 
     module: str
@@ -53,6 +55,7 @@ class WeightPlan:
     form: WeightForm
     bits: int
     specs: tuple[TensorSpec, ...]
+    shift: float
 
     def quantization(self) -> dict[str, int | str]:
         """The entry of config.json for a weight kept quantised."""
@@ -66,16 +69,19 @@ class WeightPlan:
         if self.bits:
             yield from _PACKERS[self.source.type].pack(self.source)
         else:
-            yield _floats(self.source, self.form.dtype)
+            yield _floats(self.source, self.form.dtype, self.shift)
 
 
-def plan_weight(module: str, source: GgufTensor, form: WeightForm) -> WeightPlan:
-    """Decide dtypes and shapes without reading the weights.
+def plan_weight(
+    module: str, source: GgufTensor, form: WeightForm, shift: float = 0.0
+) -> WeightPlan:
+    """Decide dtypes and shapes without reading the weights. `shift` is added to each number.
 
     Raises ModelError for a tensor type that cannot be dequantised.
     """
     packer = _PACKERS.get(source.type)
-    if form is WeightForm.KEPT and packer is not None and len(source.shape) == 2:
+    is_matrix = len(source.shape) == 2
+    if form is WeightForm.KEPT and packer is not None and is_matrix and not shift:
         rows, columns = source.shape
         groups = (rows, columns // GROUP_SIZE)
         specs: tuple[TensorSpec, ...] = (
@@ -83,7 +89,7 @@ def plan_weight(module: str, source: GgufTensor, form: WeightForm) -> WeightPlan
             TensorSpec(f"{module}.scales", "F16", groups),
             TensorSpec(f"{module}.biases", "F16", groups),
         )
-        return WeightPlan(module, source, form, packer.bits, specs)
+        return WeightPlan(module, source, form, packer.bits, specs, shift)
     try:
         dequantize(source.data[:1], source.type)
     except NotImplementedError as error:
@@ -91,12 +97,25 @@ def plan_weight(module: str, source: GgufTensor, form: WeightForm) -> WeightPlan
             f"Tensor {source.name} is stored as {source.type.name}, which is not supported."
         ) from error
     specs = (TensorSpec(f"{module}.weight", dtype_name(form.dtype), source.shape),)
-    return WeightPlan(module, source, form, 0, specs)
+    return WeightPlan(module, source, form, 0, specs, shift)
 
 
-def _floats(source: GgufTensor, dtype: npt.DTypeLike) -> Array:
+def quantization_config(plans: list[WeightPlan]) -> dict[str, Any]:
+    """`quantization` as mlx-lm reads it: the commonest setting at the top, the others by module."""
+    kept = [plan for plan in plans if plan.bits]
+    if not kept:
+        return {}
+    common = max(kept, key=lambda plan: sum(other.bits == plan.bits for other in kept))
+    settings: dict[str, Any] = common.quantization()
+    settings |= {plan.module: plan.quantization() for plan in kept if plan.bits != common.bits}
+    return {"quantization": settings}
+
+
+def _floats(source: GgufTensor, dtype: npt.DTypeLike, shift: float) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         floats = dequantize(source.data, source.type).reshape(source.shape)
+        if shift:
+            floats = floats + np.float32(shift)
         return _finite(source, floats.astype(dtype, copy=False))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from engine.cache.cost import KVCost
+
 
 class AttentionMode(enum.Enum):
     """How requests of a model share KV; established by a probe at load."""
@@ -18,9 +20,8 @@ class AttentionMode(enum.Enum):
 class ModelInfo:
     """A loaded model.
 
-    `bytes_per_token` is the KV of one token over all layers; `context_window` counts tokens;
-    `created` is Unix seconds; `layers` tells the kinds of layers for people; `attention_reason`
-    says why `attention` is not SHARED.
+    `cost` prices its KV; `context_window` counts tokens; `created` is Unix seconds; `layers` tells
+    the kinds of layers for people; `attention_reason` says why `attention` is not SHARED.
     """
 
     id: str
@@ -29,7 +30,7 @@ class ModelInfo:
     vocab_size: int
     num_layers: int
     layers: str
-    bytes_per_token: int
+    cost: KVCost
     weights_bytes: int
     dtype: str
     quantization: str
@@ -37,3 +38,15 @@ class ModelInfo:
     created: int
     attention: AttentionMode
     attention_reason: str = ""
+
+    @property
+    def bytes_per_token(self) -> int:
+        """KV of one token over all layers, as long as every window sees it."""
+        return self.cost.bytes_per_token + sum(
+            window.bytes_per_token for window in self.cost.windows
+        )
+
+    @property
+    def reuses(self) -> bool:
+        """Whether what one request computed serves others."""
+        return self.attention is not AttentionMode.PRIVATE

@@ -1,94 +1,298 @@
-"""Where KV really lies: storages of parts, made of mlx-lm's own cache objects."""
+"""Where the state of a prefix really lies: storages of parts, made of mlx-lm's own cache
+objects."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import mlx.core as mx
-from mlx_lm.models.cache import KVCache
+from mlx_lm.models.cache import ArraysCache, KVCache
+
+from engine.cache.cost import KVCost
+from engine.cache.layout import LayerKind, Layout
+from engine.model.window import KeysAndValues, WindowKV
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One cache of a model: its kind, its group of sliding layers, and the number of arrays of a
+    recurrent state. `group` and `num_arrays` are 0 for other kinds."""
+
+    kind: LayerKind
+    window: int = 0
+    group: int = 0
+    num_arrays: int = 0
+
+    def new(self) -> Any:
+        """An empty cache."""
+        match self.kind:
+            case LayerKind.FULL:
+                return KVCache()  # type: ignore[no-untyped-call]
+            case LayerKind.SLIDING:
+                return WindowKV(self.window)
+            case LayerKind.RECURRENT:
+                return ArraysCache(self.num_arrays)
+            case _:
+                raise TypeError(f"{self.kind.value} cannot be stored in parts")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """All caches of a model in order, and what they cost."""
+
+    leaves: tuple[Leaf, ...]
+    cost: KVCost
+
+    def of(self, kind: LayerKind) -> Iterator[int]:
+        """Indices of the leaves of a kind."""
+        return (i for i, leaf in enumerate(self.leaves) if leaf.kind is kind)
+
+    def of_group(self, group: int) -> Iterator[int]:
+        """Indices of the sliding leaves of a group."""
+        return (i for i in self.of(LayerKind.SLIDING) if self.leaves[i].group == group)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a storage held before a step, to go back to if the step fails."""
+
+    offsets: tuple[int, ...]
+    states: tuple[tuple[mx.array | None, ...], ...]
 
 
 class PartStorage:
-    """Keys and values of one part, one mlx-lm `KVCache` a full-attention layer: [1, kv_heads,
-    tokens, head_dim] each.
+    """State of one part: a cache for every leaf of the model.
 
-    Open, it grows by whole steps of the cache class; sealed, its arrays never change, and slices of
-    them are what followers read.
+    Full attention: an mlx-lm `KVCache` of all tokens, [1, kv_heads, tokens, head_dim] each. Sliding
+    windows: a `WindowKV` of the last ones. Recurrent: an `ArraysCache`, right at the end only.
+    Open, they grow; sealed, their arrays never change, and slices of them are what followers read.
     """
 
-    __slots__ = ("_bytes_per_token", "_sealed_bytes", "layers")
+    __slots__ = ("_inherited", "_sealed_bytes", "leaves", "num_tokens", "shape")
 
-    def __init__(self, num_layers: int, bytes_per_token: int) -> None:
-        self._bytes_per_token = bytes_per_token
-        self.layers: list[Any] = [KVCache() for _ in range(num_layers)]  # type: ignore[no-untyped-call]
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.leaves: list[Any] = [leaf.new() for leaf in shape.leaves]
+        self.num_tokens = 0
+        self._inherited = False  # the recurrent state is another part's until the first step
         self._sealed_bytes: int | None = None
-
-    @property
-    def num_tokens(self) -> int:
-        return int(self.layers[0].offset)
 
     @property
     def num_bytes(self) -> int:
         if self._sealed_bytes is not None:
             return self._sealed_bytes
-        return sum(layer.nbytes for layer in self.layers)
+        states = 0 if self._inherited else self.state_bytes
+        return states + sum(
+            int(leaf.nbytes)
+            for leaf, of in zip(self.leaves, self.shape.leaves, strict=True)
+            if of.kind is not LayerKind.RECURRENT
+        )
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(int(self.leaves[i].nbytes) for i in self.shape.of(LayerKind.RECURRENT))
+
+    def window_tokens(self, group: int) -> int:
+        return int(self.leaves[next(self.shape.of_group(group))].num_tokens)
+
+    def window_bytes(self, group: int) -> int:
+        return sum(int(self.leaves[i].nbytes) for i in self.shape.of_group(group))
 
     def growth_bytes(self, num_tokens: int) -> int:
-        cache = self.layers[0]
-        capacity = 0 if cache.keys is None else cache.keys.shape[2]
-        if cache.offset + num_tokens <= capacity:
-            return 0
-        steps = -(-num_tokens // cache.step) * cache.step
-        return int(cache.offset + steps - capacity) * self._bytes_per_token
+        cost = self.shape.cost
+        total = 0
+        if (first := next(self.shape.of(LayerKind.FULL), None)) is not None:
+            total += _new_tokens(self.leaves[first], num_tokens) * cost.bytes_per_token
+        for group, window in enumerate(cost.windows):
+            leaf = self.leaves[next(self.shape.of_group(group))]
+            total += _new_tokens(leaf.kv, num_tokens) * window.bytes_per_token
+        if cost.recurrent and (self._inherited or not self.num_tokens):
+            total += cost.state_bytes
+        return total
+
+    def advance(self, num_tokens: int) -> None:
+        """A step has appended tokens and has been evaluated. Raises AssertionError where the layers
+        do not stand at one position (algorithms §2.15, 10)."""
+        self.num_tokens += num_tokens
+        self._inherited = False
+        for i in self.shape.of(LayerKind.FULL):
+            offset = self.leaves[i].offset
+            assert offset == self.num_tokens, f"layer {i} stands at {offset}, not {self.num_tokens}"
+        for i in self.shape.of(LayerKind.SLIDING):
+            self.leaves[i].shed()
+
+    def mark(self) -> Mark:
+        """What `go_back` needs to undo a step that fails."""
+        return Mark(
+            tuple(leaf.offset for leaf in self._grown()),
+            tuple(tuple(leaf.cache) for leaf in self._states()),
+        )
+
+    def go_back(self, mark: Mark) -> None:
+        """Undo what a failed step has appended. Raises whatever MLX does if the arrays are lost."""
+        for leaf, offset in zip(self._grown(), mark.offsets, strict=True):
+            leaf.offset = offset
+        for leaf, arrays in zip(self._states(), mark.states, strict=True):
+            leaf.cache = list(arrays)
+        mx.eval(self.arrays())
+
+    def arrays(self) -> list[Any]:
+        """Everything that has to be evaluated after a step."""
+        return [leaf.state for leaf in (*self._grown(), *self._states())]
 
     def seal(self) -> None:
-        self._sealed_bytes = sum(layer.nbytes for layer in self.layers)
+        # A row that ran in a batch holds slices of the batch's states: they get arrays of their own
+        for leaf in self._states():
+            leaf.cache = [None if own is None else mx.contiguous(own) for own in leaf.cache]
+        mx.eval([leaf.state for leaf in self._states()])
+        self._inherited = False
+        self._measure()
+
+    def successor(self) -> PartStorage:
+        after = PartStorage(self.shape)
+        for mine, of in zip(after._states(), self._states(), strict=True):
+            if of.empty():
+                raise ValueError("a recurrent state cannot be taken up where none is kept")
+            mine.cache = list(of.cache)
+            after._inherited = True
+        return after
 
     def truncate(self, num_tokens: int) -> None:
         if not 0 < num_tokens <= self.num_tokens:
             raise ValueError(f"cannot keep {num_tokens} of {self.num_tokens} tokens")
-        for (
-            layer
-        ) in self.layers:  # evaluated one by one, so that only one layer exists twice at a time
-            keys, values = (
-                mx.contiguous(layer.keys[..., :num_tokens, :]),
-                mx.contiguous(layer.values[..., :num_tokens, :]),
-            )
+        cut = self.num_tokens - num_tokens
+        # Evaluated one by one, so that only one layer exists twice at a time.
+        for i in self.shape.of(LayerKind.FULL):
+            leaf = self.leaves[i]
+            keys = mx.contiguous(leaf.keys[..., :num_tokens, :])
+            values = mx.contiguous(leaf.values[..., :num_tokens, :])
             mx.eval(keys, values)
-            layer.keys, layer.values, layer.offset = keys, values, num_tokens
-        self._sealed_bytes = sum(layer.nbytes for layer in self.layers)
+            leaf.keys, leaf.values, leaf.offset = keys, values, num_tokens
+        for i in self.shape.of(LayerKind.SLIDING):
+            self.leaves[i].keep(0, self.leaves[i].num_tokens - cut)
+        if cut:
+            self._forget_states()
+        self.num_tokens = num_tokens
+        self._measure()
 
-    def read(self, layer: int, num_tokens: int) -> tuple[mx.array, mx.array]:
-        """First `num_tokens` keys and values of a layer, [1, kv_heads, num_tokens, head_dim] each,
-        without a copy."""
-        cache = self.layers[layer]
+    def drop_state(self) -> None:
+        self._forget_states()
+        self._measure()
+
+    def drop_window(self, group: int) -> None:
+        for i in self.shape.of_group(group):
+            self.leaves[i].keep(0, 0)
+        self._measure()
+
+    def read(self, leaf: int, start: int, end: int) -> KeysAndValues:
+        """Keys and values of the part's tokens [start, end) in a full or sliding layer, [1,
+        kv_heads, end - start, head_dim] each, without a copy."""
+        cache = self.leaves[leaf]
+        if isinstance(cache, WindowKV):
+            shed = self.num_tokens - cache.num_tokens
+            assert start >= shed, f"tokens before {shed} have been shed"
+            return cache.read(start - shed, end - shed)
         keys, values = cache.keys, cache.values
-        if num_tokens < keys.shape[2]:
-            return keys[..., :num_tokens, :], values[..., :num_tokens, :]
+        if start or end < keys.shape[2]:
+            return keys[..., start:end, :], values[..., start:end, :]
         return keys, values
+
+    def _grown(self) -> Iterator[Any]:
+        """The KV caches of full and sliding layers."""
+        for leaf in self.leaves:
+            if isinstance(leaf, WindowKV):
+                yield leaf.kv
+            elif isinstance(leaf, KVCache):
+                yield leaf
+
+    def _states(self) -> Iterator[Any]:
+        return (self.leaves[i] for i in self.shape.of(LayerKind.RECURRENT))
+
+    def _forget_states(self) -> None:
+        for leaf in self._states():
+            leaf.cache = [None] * len(leaf.cache)
+
+    def _measure(self) -> None:
+        self._sealed_bytes = sum(leaf.nbytes for leaf in self.leaves)
 
 
 class PrivateStorage:
     """The whole state of one request of a model whose prefixes cannot be reused: whatever caches
     the model makes."""
 
-    __slots__ = ("_bytes_per_token", "layers", "num_tokens")
+    __slots__ = ("_bytes_per_token", "leaves", "num_tokens")
+
+    state_bytes = 0
 
     def __init__(self, layers: Sequence[Any], bytes_per_token: int) -> None:
         self._bytes_per_token = bytes_per_token
-        self.layers = list(layers)
+        self.leaves = list(layers)
         self.num_tokens = 0
 
     @property
     def num_bytes(self) -> int:
-        return sum(layer.nbytes for layer in self.layers if not layer.empty())
+        return sum(layer.nbytes for layer in self.leaves if not layer.empty())
+
+    def window_tokens(self, group: int) -> int:
+        return 0
+
+    def window_bytes(self, group: int) -> int:
+        return 0
 
     def growth_bytes(self, num_tokens: int) -> int:
         return num_tokens * self._bytes_per_token
 
+    def advance(self, num_tokens: int) -> None:
+        self.num_tokens += num_tokens
+
+    def mark(self) -> None:
+        """There is no way back: the request that fails takes its state along."""
+
+    def go_back(self, mark: None) -> None:
+        raise ValueError("a private state cannot go back")
+
+    def arrays(self) -> list[Any]:
+        return [layer.state for layer in self.leaves]
+
     def seal(self) -> None:
-        self.layers.clear()  # nobody can continue from here
+        self.leaves.clear()  # nobody can continue from here
+
+    def successor(self) -> PrivateStorage:
+        raise ValueError("a private state cannot be continued by another")
 
     def truncate(self, num_tokens: int) -> None:
         raise ValueError("a private state cannot be cut")
+
+    def drop_state(self) -> None:
+        raise ValueError("a private state cannot be taken apart")
+
+    def drop_window(self, group: int) -> None:
+        raise ValueError("a private state cannot be taken apart")
+
+
+def shape_of(layout: Layout, caches: Sequence[Any], cost: KVCost) -> Shape:
+    """The shape of a model's storages from its layout and the leaf caches that it made."""
+    groups = {window: group for group, window in enumerate(layout.windows)}
+    return Shape(
+        tuple(
+            Leaf(
+                leaf.kind,
+                leaf.window,
+                groups.get(leaf.window, 0),
+                len(cache.cache) if leaf.kind is LayerKind.RECURRENT else 0,
+            )
+            for leaf, cache in zip(layout.leaves, caches, strict=True)
+        ),
+        cost,
+    )
+
+
+def _new_tokens(cache: Any, num_tokens: int) -> int:
+    """Tokens for which an mlx-lm `KVCache` would allocate room to append so many."""
+    capacity = 0 if cache.keys is None else cache.keys.shape[2]
+    if cache.offset + num_tokens <= capacity:
+        return 0
+    steps = -(-num_tokens // cache.step) * cache.step
+    return int(cache.offset + steps - capacity)

@@ -18,17 +18,11 @@ from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.utils import dequantize_model, load_model, load_tokenizer
 
 from engine.cache.identity import ModelIdentity
-from engine.cache.layout import LayerKind, Layout
+from engine.cache.layout import Layer, LayerKind, Layout
 from engine.errors import ModelError
 from engine.model import catalog, device
 
 DEFAULT_CONTEXT_WINDOW = 4096
-_KINDS = {
-    mlx_cache.KVCache: LayerKind.FULL,
-    mlx_cache.RotatingKVCache: LayerKind.SLIDING,
-    mlx_cache.ArraysCache: LayerKind.RECURRENT,
-    mlx_cache.CacheList: LayerKind.COMPOSITE,
-}
 _SAMPLE_BYTES = 64 * 1024
 _SAMPLES = 64
 
@@ -121,10 +115,21 @@ def load(path: Path) -> LoadedModel:
 
 def layout_of(model: Module) -> Layout:
     """The kinds of a model's layers, read off the caches it makes."""
-    caches = make_prompt_cache(model)
-    kinds = [_KINDS.get(type(cache), LayerKind.OTHER) for cache in caches]
-    names = [type(cache).__name__ for cache in caches]
-    return Layout(tuple(zip(kinds, names, strict=True)))
+    return Layout(tuple(_layer_of(cache) for cache in make_prompt_cache(model)))
+
+
+def _layer_of(cache: Any) -> Layer:
+    name = type(cache).__name__
+    # The very classes: a subclass may keep its past in another way.
+    if type(cache) is mlx_cache.KVCache:
+        return Layer(LayerKind.FULL, name)
+    if type(cache) is mlx_cache.RotatingKVCache and not cache.keep:
+        return Layer(LayerKind.SLIDING, name, window=int(cache.max_size))
+    if type(cache) is mlx_cache.ArraysCache:
+        return Layer(LayerKind.RECURRENT, name)
+    if type(cache) is mlx_cache.CacheList:
+        return Layer(LayerKind.COMPOSITE, name, inner=tuple(map(_layer_of, cache.caches)))
+    return Layer(LayerKind.OTHER, name)
 
 
 def weights_fingerprint(path: Path) -> str:

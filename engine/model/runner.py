@@ -2,205 +2,170 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import mlx.core as mx
 from mlx_lm.models.cache import make_prompt_cache
 
-from engine.cache.page import Page
-from engine.cache.part import Hold, Part, Storage, View
+from engine.cache.part import Storage
 from engine.cache.row import Row
-from engine.model import attention, device
+from engine.errors import StepFailed
+from engine.model import device
+from engine.model.caches import BatchCaches, starts_without_state
 from engine.model.head import LastTokenHead
 from engine.model.info import AttentionMode, ModelInfo
-from engine.model.kv import PartStorage, PrivateStorage
+from engine.model.kv import PartStorage, PrivateStorage, Shape
 from engine.model.loader import LoadedModel
+from engine.model.measure import measure
+from engine.model.probe import establish
 from engine.model.sampling import Sampler, sample
 from engine.request import SamplingParams
-
-# Of the logits' spread. Rounding differs by about 1e-5 in float32 and 1e-2 in half precision, a
-# wrong offset by 1.
-_PROBE_TOLERANCE_FLOAT32 = 1e-3
-_PROBE_TOLERANCE_HALF = 5e-2
-
-# A longer chunk over parts would hold a large score matrix; copying the keys together for the
-# model's own fused kernel costs little beside computing so many tokens (design D10).
-_MOST_TOKENS_OVER_PARTS = 64
 
 
 class Runner:
     """Computes KV and next tokens for rows. Every call evaluates what it computed before it
-    returns."""
+    returns.
 
-    def __init__(self, loaded: LoadedModel, model_id: str, created: int) -> None:
+    A call that fails raises StepFailed and leaves every row where it stood, but for those it names
+    as lost.
+    """
+
+    def __init__(
+        self, loaded: LoadedModel, model_id: str, created: int, prefill_chunk: int = 256
+    ) -> None:
         self._model: Any = loaded.model
-        self._num_layers = len(loaded.layout.layers)
-        self._bytes_per_token = self._measure_bytes_per_token()
+        self._layout = loaded.layout
+        self._shape: Shape = measure(self._model, loaded.layout, prefill_chunk)
         self._head = LastTokenHead(self._model)
-        mode, reason = self._establish_mode(loaded)
-        self._mode = mode
+        self._mode, reason = establish(self, loaded)
         self.info = ModelInfo(
             id=model_id,
             architecture=str(loaded.config.get("model_type", "")),
             context_window=loaded.context_window,
             vocab_size=loaded.tokenizer.get_vocab_size(),
-            num_layers=self._num_layers,
+            num_layers=len(loaded.layout.layers),
             layers=loaded.layout.describe(),
-            bytes_per_token=self._bytes_per_token,
+            cost=self._shape.cost,
             weights_bytes=loaded.weights_bytes,
             dtype=loaded.dtype,
             quantization=loaded.quantization,
             fingerprint=loaded.fingerprint,
             created=created,
-            attention=mode,
+            attention=self._mode,
             attention_reason=reason,
         )
 
+    @property
+    def mode(self) -> AttentionMode:
+        """How rows run. Set by the probe while it tries."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: AttentionMode) -> None:
+        self._mode = mode
+
     def new_storage(self) -> Storage:
-        """An empty storage for a row's tail."""
+        """An empty storage for the tail of a row that stands on nothing."""
         if self._mode is AttentionMode.PRIVATE:
-            return PrivateStorage(make_prompt_cache(self._model), self._bytes_per_token)
-        return PartStorage(self._num_layers, self._bytes_per_token)
+            return PrivateStorage(make_prompt_cache(self._model), self._shape.cost.bytes_per_token)
+        return PartStorage(self._shape)
 
     def new_sampler(self, params: SamplingParams) -> Sampler:
         return Sampler(params)
 
     def prefill(self, row: Row, num_tokens: int) -> None:
         """Compute the next `num_tokens` tokens of a row. Their logits are not computed."""
-        self._forward([row], num_tokens)
-        mx.eval(_states(row))
+        with self._step([row], num_tokens) as arrays:
+            self._forward([row], num_tokens)
+            mx.eval(arrays())
+
+    def batches(self, rows: Sequence[Row]) -> list[list[Row]]:
+        """Rows by the passes they can share: all in one, if the model and their states allow."""
+        if self._mode is not AttentionMode.SHARED:
+            return [[row] for row in rows]
+        alone = [row for row in rows if starts_without_state(row)]
+        together = [row for row in rows if row not in alone]
+        return [*([together] if together else []), *([row] for row in alone)]
 
     def next_tokens(self, rows: Sequence[Row], samplers: Sequence[Sampler]) -> list[int]:
         """Compute all tokens that remain of each row and choose the token after them.
 
-        Rows must have equally many tokens left (one, for rows that decode), or be a single row.
+        Rows must be a batch of `batches` with one token left each, or a single row.
         """
-        if self._mode is not AttentionMode.SHARED and len(rows) > 1:
-            return [
-                self.next_tokens([row], [own])[0] for row, own in zip(rows, samplers, strict=True)
-            ]
-        with self._head.narrowed():
-            logits = self._forward(rows, rows[0].num_uncomputed)[:, -1]
-        tokens = sample(logits, samplers)
-        mx.eval(tokens, [_states(row) for row in rows])
+        num_tokens = rows[0].num_uncomputed
+        with self._step(rows, num_tokens) as arrays:
+            with self._head.narrowed():
+                logits = self._forward(rows, num_tokens)[:, -1]
+            tokens = sample(logits, samplers)
+            mx.eval(tokens, arrays())
         chosen: Any = tokens.tolist()
         return [int(token) for token in chosen]
 
     def logits(self, row: Row) -> mx.array:
         """Compute all tokens that remain of a row; logits after each, [tokens, vocabulary]. For
         gates and tests."""
-        logits = self._forward([row], row.num_uncomputed)[0]
-        mx.eval(logits, _states(row))
+        num_tokens = row.num_uncomputed
+        with self._step([row], num_tokens) as arrays:
+            logits = self._forward([row], num_tokens)[0]
+            mx.eval(logits, arrays())
+        return logits
+
+    def rows_logits(self, rows: Sequence[Row]) -> mx.array:
+        """Compute the one token that remains of each row; logits, [rows, vocabulary]. For gates and
+        the probe."""
+        with self._step(rows, 1) as arrays:
+            logits = self._forward(rows, 1)[:, -1]
+            mx.eval(logits, arrays())
+        return logits
+
+    def fresh_logits(self, tokens: Sequence[int]) -> mx.array:
+        """Logits after each token, [tokens, vocabulary], by mlx-lm alone in one pass."""
+        logits: mx.array = self._model(
+            mx.array([list(tokens)]), cache=make_prompt_cache(self._model)
+        )[0]
+        mx.eval(logits)
         return logits
 
     def close(self) -> None:
         """Drop the model."""
         self._model = None
 
+    @contextmanager
+    def _step(self, rows: Sequence[Row], num_tokens: int) -> Iterator[Any]:
+        """One forward pass for these rows, to be evaluated inside: it counts wholly or not at
+        all."""
+        storages: list[Any] = [row.tail.storage for row in rows]
+        marks = [storage.mark() for storage in storages]
+        try:
+            yield lambda: [storage.arrays() for storage in storages]
+        except Exception as error:
+            report = traceback.format_exc()
+            traceback.clear_frames(error.__traceback__)
+            lost = set()
+            for i, (storage, mark) in enumerate(zip(storages, marks, strict=True)):
+                try:
+                    storage.go_back(mark)
+                except Exception:  # the arrays themselves are gone
+                    lost.add(i)
+            raise StepFailed(type(error).__name__, frozenset(lost), report) from error
+        for storage in storages:
+            storage.advance(num_tokens)
+
     def _forward(self, rows: Sequence[Row], num_tokens: int) -> mx.array:
         device.adapt()
-        starts = [row.num_computed for row in rows]
         tokens = mx.array(
-            [list(row.tokens[at : at + num_tokens]) for row, at in zip(rows, starts, strict=True)]
+            [list(row.tokens[row.num_computed : row.num_computed + num_tokens]) for row in rows]
         )
-        logits: mx.array = self._model(tokens, cache=self._caches(rows, num_tokens))
-        for row in rows:
-            if isinstance(row.tail.storage, PrivateStorage):
-                row.tail.storage.num_tokens += num_tokens
+        storage = rows[0].tail.storage
+        if isinstance(storage, PrivateStorage):
+            logits: mx.array = self._model(tokens, cache=storage.leaves)
+            return logits
+        caches = BatchCaches(
+            self._layout, rows, num_tokens, in_place=self._mode is AttentionMode.SHARED
+        )
+        logits = self._model(tokens, cache=caches.layers)
+        caches.scatter()
         return logits
-
-    def _caches(self, rows: Sequence[Row], num_tokens: int) -> Sequence[Any]:
-        if len(rows) == 1:
-            row = rows[0]
-            if isinstance(row.tail.storage, PrivateStorage):
-                return row.tail.storage.layers
-            if not row.hold.views and isinstance(row.tail.storage, PartStorage):
-                return row.tail.storage.layers  # nothing shared: the model's own fused path
-            if self._mode is AttentionMode.COPIES or num_tokens > _MOST_TOKENS_OVER_PARTS:
-                return attention.joined_caches(row)
-        return attention.rows_caches(rows)
-
-    # What the model can do, found out by trying
-
-    def _establish_mode(self, loaded: LoadedModel) -> tuple[AttentionMode, str]:
-        if not loaded.layout.reusable:
-            return AttentionMode.PRIVATE, f"its layers are {loaded.layout.describe()}"
-        failures = []
-        tolerance = _PROBE_TOLERANCE_FLOAT32 if loaded.dtype == "float32" else _PROBE_TOLERANCE_HALF
-        for mode in (AttentionMode.SHARED, AttentionMode.COPIES):
-            self._mode = mode
-            try:
-                if mode is AttentionMode.SHARED:
-                    self._install_rows()
-                deviation = self._probe()
-            except Exception as error:  # a model may refuse foreign caches in any way it likes
-                failures.append(f"{mode.value}: {type(error).__name__}")
-                continue
-            if deviation <= tolerance:
-                return mode, "; ".join(failures)
-            failures.append(f"{mode.value}: logits differ by {deviation:.2g} of their spread")
-        return AttentionMode.PRIVATE, "; ".join(failures)
-
-    def _install_rows(self) -> None:
-        found = 0
-        for module in {type(m).__module__ for m in self._model.modules()}:
-            source = sys.modules[module]
-            if module.startswith("mlx_lm.models.") and hasattr(
-                source, "scaled_dot_product_attention"
-            ):
-                attention.install(source)
-                found += 1
-        if not found:
-            raise TypeError("no attention function to install rows in")
-
-    def _probe(self) -> float:
-        """Largest difference between two rows on one shared part and the same tokens run alone, in
-        units of the logits' standard deviation."""
-        prefix, ends = list(range(5, 24)), [[30, 7], [8, 31]]
-        fresh = [
-            self._model(mx.array([prefix + end]), cache=make_prompt_cache(self._model))[0, -1]
-            for end in ends
-        ]
-        leader = _bare_row(prefix, None, self.new_storage())
-        self.prefill(leader, len(prefix))
-        leader.tail.storage.seal()
-        rows = [
-            _bare_row(prefix + end, View(leader.tail, len(prefix)), self.new_storage())
-            for end in ends
-        ]
-        batches = [rows] if self._mode is AttentionMode.SHARED else [[row] for row in rows]
-        logits: list[mx.array] = []
-        for _ in range(2):  # both tokens one by one: the second finds the first in the tail
-            logits = [out for batch in batches for out in self._forward(batch, 1)[:, -1]]
-            mx.eval(logits)
-        difference = mx.stack(logits).astype(mx.float32) - mx.stack(fresh).astype(mx.float32)
-        spread = mx.stack(fresh).astype(mx.float32).std()
-        deviation: Any = (mx.abs(difference).max() / spread).item()
-        return float(deviation)
-
-    def _measure_bytes_per_token(self) -> int:
-        caches = make_prompt_cache(self._model)
-        mx.eval(self._model(mx.array([[5, 6]]), cache=caches))
-        return sum(_bytes_per_token(cache) for cache in caches)
-
-
-def _bytes_per_token(cache: Any) -> int:
-    keys = getattr(cache, "keys", None)
-    if keys is None:
-        return 0
-    return int((keys.nbytes + cache.values.nbytes) // keys.shape[2])
-
-
-def _states(row: Row) -> list[Any]:
-    return [layer.state for layer in getattr(row.tail.storage, "layers", ())]
-
-
-def _bare_row(tokens: list[int], view: View | None, storage: Storage) -> Row:
-    """A row outside any cache, for the probe."""
-    hold = Hold("probe")
-    if view is not None:
-        hold.add(view)
-    tail = Part(view.end if view else 0, view.part if view else None, storage)
-    return Row(tokens, Page(None, b"", None, None), hold, tail)

@@ -26,21 +26,23 @@ class Admission:
     def max_tokens(self) -> int:
         """Most tokens that prompt and answer of one request can have when nothing else holds
         memory."""
-        return max(0, self.budget // self._cache.bytes_per_token - GROWTH_SLACK_TOKENS)
+        return self.tokens_within(self.budget)
+
+    def tokens_within(self, num_bytes: int) -> int:
+        """Most tokens that prompt and answer of one request can have in so many bytes."""
+        return max(0, self._cache.cost.tokens_within(num_bytes) - GROWTH_SLACK_TOKENS)
 
     def reserved_bytes(self, running: Iterable[Job]) -> int:
         """Bytes that running jobs may still come to need."""
-        return sum(
-            (job.num_tokens_left + GROWTH_SLACK_TOKENS) * self._cache.bytes_per_token
-            for job in running
-        )
+        cost = self._cache.cost
+        return sum(cost.append_bytes(job.num_tokens_left + GROWTH_SLACK_TOKENS) for job in running)
 
     def shortfall_bytes(self, job: Job, running: Iterable[Job]) -> int:
         """Bytes missing to start a waiting job now; not positive if it may start. Changes
         nothing."""
         match = self._cache.match(job.request.prompt.tokens, match_limit(job), job.request.salt)
         new_tokens = job.num_tokens_left - match.num_tokens + GROWTH_SLACK_TOKENS
-        need = self._cache.newly_held_bytes(match) + new_tokens * self._cache.bytes_per_token
+        need = self._cache.newly_held_bytes(match) + self._cache.cost.append_bytes(new_tokens)
         return self._cache.held_bytes() + self.reserved_bytes(running) + need - self.budget
 
     def make_room(self, num_bytes: int) -> int:

@@ -9,13 +9,18 @@ _INITIAL_TOKENS_PER_S = 200.0
 _SMOOTHING = 0.3
 
 
-def chunk_tokens(start: int, remaining: int, limit: int) -> int:
+def chunk_tokens(start: int, remaining: int, limit: int, stop: int | None = None) -> int:
     """Tokens of the next chunk of a prompt that stands at `start` with `remaining` tokens to go.
 
-    At most `limit` (but at least one grid step), ending on the grid unless the prompt ends first.
+    At most `limit` (but at least one grid step), ending on the grid unless the prompt ends first,
+    or at the next checkpoint (`stop`). A checkpoint less than a grid step beyond the limit is
+    reached at once: the little that would be left is worth no chunk of its own.
     """
     limit = max(GRID, limit)
-    if remaining <= limit:
+    if stop is not None and start < stop < start + remaining:
+        if stop - start < limit + GRID:
+            return stop - start
+    elif remaining <= limit:
         return remaining
     return (start + limit) // GRID * GRID - start
 

@@ -24,7 +24,8 @@ class Job:
     not reached.
 
     `sampler` and `stream` belong to the loop; the scheduler never looks at them. `pin` names the
-    pin that the job warms, if any.
+    pin that the job warms, if any. `checkpoints` are the positions at which its prefill stops to
+    leave one.
     """
 
     request: Request
@@ -34,6 +35,7 @@ class Job:
     row: Row | None = None
     sampler: Any = None
     stream: Any = None
+    checkpoints: tuple[int, ...] = ()
     num_generated: int = 0
     admitted_at: float = 0.0
     first_token_at: float = 0.0
@@ -56,6 +58,18 @@ class Job:
         if self.row is None:
             return len(self.request.prompt.tokens) + self.max_tokens
         return self.row.num_uncomputed + self.max_tokens - self.num_generated
+
+    @property
+    def next_checkpoint(self) -> int | None:
+        """Where the prefill stops next to leave a checkpoint."""
+        assert self.row is not None
+        at = self.row.num_computed
+        return next((position for position in self.checkpoints if position > at), None)
+
+    @property
+    def at_checkpoint(self) -> bool:
+        """Whether the row stands where it should leave a checkpoint."""
+        return self.row is not None and self.row.num_computed in self.checkpoints
 
     def usage(self) -> Usage:
         return Usage(

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.cache.prefix_cache import PrefixCache
+from engine.cache.row import Row
 from engine.errors import DuplicateRequest, UnknownRequest
 from engine.schedule.admission import Admission, match_limit
+from engine.schedule.checkpoints import DEFAULT_SPACING, checkpoint_positions
 from engine.schedule.chunks import PrefillRate, chunk_tokens
 from engine.schedule.job import Job, Phase
 
@@ -40,12 +42,14 @@ class Scheduler:
         max_running: int,
         prefill_chunk: int,
         step_target_s: float,
+        checkpoint_spacing: int = DEFAULT_SPACING,
     ) -> None:
         self._cache = cache
         self._admission = admission
         self._max_running = max_running
         self._prefill_chunk = prefill_chunk
         self._step_target_s = step_target_s
+        self._checkpoint_spacing = checkpoint_spacing
         self._jobs: dict[str, Job] = {}
         self._waiting: list[Job] = []
         self._blocked = False  # the first waiting job did not fit, and nothing has been freed since
@@ -83,13 +87,15 @@ class Scheduler:
         except KeyError:
             raise UnknownRequest(f"No request with id {request_id} is live.") from None
 
-    def remove(self, job: Job) -> None:
-        """A job ends, in whatever phase: its row is closed, what it computed stays findable. Raises
-        UnknownRequest."""
+    def remove(self, job: Job, *, lost: bool = False) -> None:
+        """A job ends, in whatever phase: its row is closed, what it computed stays findable, unless
+        its tail is lost. Raises UnknownRequest."""
         self.get(job.request.id)
         del self._jobs[job.request.id]
         if job.row is None:
             self._waiting.remove(job)
+        elif lost:
+            self._cache.abandon_row(job.row)
         else:
             self._cache.close_row(job.row)
         self._blocked = False
@@ -120,6 +126,7 @@ class Scheduler:
             job.row = self._cache.open_row(
                 request.prompt.tokens, limit=match_limit(job), salt=request.salt, owner=request.id
             )
+            job.checkpoints = self._plan_checkpoints(job, job.row)
             job.admitted_at = now
             started.append(job)
         return started, hopeless
@@ -157,7 +164,20 @@ class Scheduler:
         limit = self._prefill_chunk
         if decode:
             limit = self.rate.tokens_within(self._step_target_s, self._prefill_chunk)
-        return Step(decode, job, chunk_tokens(job.row.num_computed, job.row.num_uncomputed, limit))
+        row = job.row
+        chunk = chunk_tokens(row.num_computed, row.num_uncomputed, limit, job.next_checkpoint)
+        return Step(decode, job, chunk)
+
+    def _plan_checkpoints(self, job: Job, row: Row) -> tuple[int, ...]:
+        if self._cache.cost.dense or not self._cache.enabled:
+            return ()
+        return checkpoint_positions(
+            job.request.prompt,
+            num_cached=row.num_cached,
+            num_shared=row.num_shared,
+            unit=self._cache.match_unit,
+            spacing=self._checkpoint_spacing,
+        )
 
     def _prefill_order(self, job: Job, now: float) -> tuple[int, float]:
         """Shortest expected prefill first, less the time already waited: a short question overtakes

@@ -43,9 +43,7 @@ def test_twenty_prompts_cached_and_fresh(loaded: LoadedModel) -> None:
     runner = Runner(loaded, "starter", created=0)
     assert runner.info.attention is AttentionMode.SHARED
     assert runner.info.bytes_per_token == 30 * 2 * 3 * 64 * 4
-    cache = PrefixCache(
-        loaded.identity, runner.new_storage, bytes_per_token=runner.info.bytes_per_token
-    )
+    cache = PrefixCache(loaded.identity, runner.new_storage, cost=runner.info.cost)
     codec = TextCodec(loaded.tokenizer)
     head = list(codec.encode_ids(f"<|im_start|>system\n{POLICY}<|im_end|>\n<|im_start|>user\n"))
     for number, question in enumerate(QUESTIONS):

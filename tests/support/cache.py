@@ -8,7 +8,7 @@ from engine.cache.identity import ModelIdentity
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
 from engine.request import SamplingParams
-from tests.support.fake_runner import BYTES_PER_TOKEN, FakeRunner, FakeStorage
+from tests.support.fake_runner import FakeLayers, FakeRunner, FakeStorage
 
 IDENTITY = ModelIdentity(weights="weights", tokenizer="tokenizer")
 
@@ -21,12 +21,19 @@ def make_cache(
     identity: ModelIdentity = IDENTITY,
     enabled: bool = True,
     new_storage: Callable[[], FakeStorage] | None = None,
+    windows: tuple[int, ...] = (),
+    recurrent: bool = False,
+    most_checkpoint_bytes: int | None = None,
+    prefilled_only: bool = False,
 ) -> PrefixCache:
     """A cache of fake storages that are allocated `step` tokens at a time."""
+    layers = FakeLayers(windows, recurrent, step)
     return PrefixCache(
         identity,
-        new_storage or (lambda: FakeStorage(step)),
-        bytes_per_token=BYTES_PER_TOKEN,
+        new_storage or layers.new_storage,
+        cost=layers.cost,
+        most_checkpoint_bytes=most_checkpoint_bytes,
+        prefilled_only=prefilled_only,
         page_tokens=page_tokens,
         match_unit=match_unit,
         enabled=enabled,

@@ -11,6 +11,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from engine.assembly import Assembly
+from engine.cache.cost import KVCost
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.loop import LoopParts
@@ -87,7 +88,7 @@ def fake_assembly(
         vocab_size=VOCABULARY,
         num_layers=1,
         layers="1 full attention",
-        bytes_per_token=BYTES_PER_TOKEN,
+        cost=KVCost(BYTES_PER_TOKEN),
         weights_bytes=0,
         dtype="float32",
         quantization="",

@@ -15,6 +15,7 @@ from app.paths import Paths
 from app.remove import Removal
 from app.storage.aggregates import MINUTE_S, MinuteRow, minute_of
 from app.storage.settings_store import Preferences
+from engine.cache.cost import KVCost
 from engine.model.info import AttentionMode, ModelInfo
 from engine.request import FinishReason, Priority, RequestRecord, Timings, Usage
 from engine.snapshot import EngineState, Memory, Snapshot
@@ -29,7 +30,7 @@ MODEL = ModelInfo(
     vocab_size=49_152,
     num_layers=30,
     layers="30 full attention",
-    bytes_per_token=46_080,
+    cost=KVCost(46_080),
     weights_bytes=538_000_000,
     dtype="float32",
     quantization="",
@@ -76,6 +77,7 @@ class FakeDesk(FakeTemplates):
 
     snapshot: Snapshot = READY
     model: ModelInfo | None = MODEL
+    given_model: Path | None = None
     url: str = "http://127.0.0.1:8642"
     data_folder: Path = Path("/home/someone/.local/share/ondol")
     log_folder: Path = Path("/home/someone/.local/state/ondol/log")

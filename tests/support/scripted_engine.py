@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.cache.cost import KVCost
 from engine.config import EngineConfig
 from engine.errors import EngineError, EngineUnavailable, UnknownPin, UnknownRequest
 from engine.metrics import EngineMetrics
@@ -35,7 +36,7 @@ MODEL = ModelInfo(
     vocab_size=256,
     num_layers=2,
     layers="2 full attention",
-    bytes_per_token=1024,
+    cost=KVCost(1024),
     weights_bytes=2048,
     dtype="float32",
     quantization="none",

@@ -1,8 +1,10 @@
-"""A Llama model of a few kilobytes in a GGUF file, written by the `gguf` package's own writer."""
+"""Models of a few kilobytes in GGUF files, written by the `gguf` package's own writer. The one here
+is a Llama; tiny_gemma3.py has another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,33 +51,6 @@ def random_weights(seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-@dataclass
-class TinyGguf:
-    """What goes into the file; a test changes what it is about before `write`.
-
-    `keys` holds metadata that a test adds or replaces (None removes a key), `types` how a tensor is
-    stored (F32 without an entry), `weights` the float32 values by GGUF name.
-    """
-
-    keys: dict[str, Any] = field(default_factory=dict)
-    types: dict[str, GGMLQuantizationType] = field(default_factory=dict)
-    weights: dict[str, np.ndarray] = field(default_factory=random_weights)
-
-    def write(self, path: Path) -> Path:
-        writer = GGUFWriter(path, arch=self.keys.get("general.architecture") or "llama")
-        for key, value in (default_keys() | self.keys).items():
-            if value is not None and key != "general.architecture":
-                _add(writer, key, value)
-        for name, weight in self.weights.items():
-            type_ = self.types.get(name, GGMLQuantizationType.F32)
-            writer.add_tensor(name, quantize(weight, type_), raw_dtype=type_)
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
-        writer.close()
-        return path
-
-
 def default_keys() -> dict[str, Any]:
     types = [TokenType.CONTROL] * len(CONTROL) + [TokenType.USER_DEFINED] * len(USER_DEFINED)
     types += [TokenType.NORMAL] * (len(TOKENS) - len(types))
@@ -101,6 +76,39 @@ def default_keys() -> dict[str, Any]:
         "tokenizer.ggml.add_bos_token": False,
         "tokenizer.chat_template": CHAT_TEMPLATE,
     }
+
+
+@dataclass
+class TinyGguf:
+    """What goes into the file; a test changes what it is about before `write`.
+
+    `keys` holds metadata that a test adds or replaces (None removes a key), `types` how a tensor is
+    stored (F32 without an entry), `weights` the float32 values by GGUF name, `blocks` the bytes
+    (rows, bytes of a row) of tensors in a type that the package cannot write.
+    """
+
+    architecture: str = "llama"
+    default_keys: Callable[[], dict[str, Any]] = default_keys
+    keys: dict[str, Any] = field(default_factory=dict)
+    types: dict[str, GGMLQuantizationType] = field(default_factory=dict)
+    weights: dict[str, np.ndarray] = field(default_factory=random_weights)
+    blocks: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def write(self, path: Path) -> Path:
+        architecture = self.keys.get("general.architecture") or self.architecture
+        writer = GGUFWriter(path, arch=architecture)
+        for key, value in (self.default_keys() | self.keys).items():
+            if value is not None and key != "general.architecture":
+                _add(writer, key, value)
+        for name, weight in self.weights.items():
+            type_ = self.types.get(name, GGMLQuantizationType.F32)
+            data = self.blocks[name] if name in self.blocks else quantize(weight, type_)
+            writer.add_tensor(name, data, raw_dtype=type_)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path
 
 
 def _add(writer: GGUFWriter, key: str, value: Any) -> None:

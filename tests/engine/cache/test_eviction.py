@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.cache.cost import KVCost
 from engine.cache.page import Page
 from engine.cache.prefix_cache import PrefixCache
 from tests.support.cache import IDENTITY, compute, make_cache, run
@@ -184,7 +185,7 @@ def test_another_policy_may_rank_otherwise() -> None:
     cache = PrefixCache(
         IDENTITY,
         lambda: FakeStorage(1),
-        bytes_per_token=BYTES_PER_TOKEN,
+        cost=KVCost(BYTES_PER_TOKEN),
         page_tokens=4,
         policy=FavourEven(),
     )

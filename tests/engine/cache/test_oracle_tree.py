@@ -7,6 +7,7 @@ import tracemalloc
 
 import pytest
 
+from engine.cache.cost import KVCost
 from engine.cache.prefix_cache import PrefixCache
 from engine.request import FinishReason
 from tests.support.answers import answer_to
@@ -131,8 +132,21 @@ def test_answers_are_those_of_the_fake_runner() -> None:
 class CountedStorage:
     """A storage that holds nothing: only the index takes memory."""
 
+    state_bytes = 0
+
     def __init__(self) -> None:
         self.num_tokens = 0
+
+    def successor(self) -> CountedStorage:
+        return CountedStorage()
+
+    def window_tokens(self, group: int) -> int:
+        raise AssertionError(f"there is no window group {group}")
+
+    window_bytes = drop_window = window_tokens
+
+    def drop_state(self) -> None:
+        pass
 
     @property
     def num_bytes(self) -> int:
@@ -152,7 +166,7 @@ def test_memory_of_the_index_G22() -> None:
     """Many sequences of one common beginning: the index keeps each token once, in 4 bytes, and its
     own objects on top are small beside KV, of which a small model has some 10,000 bytes a token."""
     num_sequences, common, own = (3_000, 10_000, 100) if LONG else (250, 500, 100)
-    cache = PrefixCache(IDENTITY, CountedStorage, bytes_per_token=1)
+    cache = PrefixCache(IDENTITY, CountedStorage, cost=KVCost(1))
     chance = random.Random(22)
     trunk = [chance.randrange(32_000) for _ in range(common)]
     tracemalloc.start()

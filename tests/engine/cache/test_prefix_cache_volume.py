@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.cache import prefix_cache
+from engine.cache import index
 from engine.cache.page import Page
 from engine.cache.part import Hold
 from engine.cache.row import Row
@@ -97,7 +97,7 @@ def test_finding_a_long_prompt_looks_once_at_each_of_its_pages(
     num_others: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """16,000 tokens are 1,000 lookups, however many other prompts there are."""
-    monkeypatch.setattr(prefix_cache, "Page", CountedPage)
+    monkeypatch.setattr(index, "Page", CountedPage)
     cache = make_cache()
     prompt = [n % 700 for n in range(16_000)]
     run(cache, prompt)

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import mlx.core as mx
 import pytest
+from mlx_lm.models.cache import KVCache
 
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
 from engine.model.info import AttentionMode
+from engine.model.loader import layout_of
 from engine.model.runner import Runner
 from engine.model.sampling import Sampler
 from engine.request import SamplingParams
-from tests.support.tiny_models import VOCABULARY, fresh_logits, largest, make_runner
+from tests.support.tiny_models import (
+    VOCABULARY,
+    fresh_logits,
+    largest,
+    make_runner,
+    runner_of,
+    tiny_model,
+)
 
-BAR = 1e-4  # float32, on logits whose standard deviation is about 1
+# A third of the gate's bar; float32, on logits whose standard deviation is about 1. Processors
+# round differently: 0.3e-4 to 1.4e-4 were seen for the same case.
+BAR = 3e-4
 TOKENS = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(400)]
 OTHER = [(11 * n * n + n + 9) % VOCABULARY for n in range(400)]
 ROWS = ["llama", "llama_mha", "qwen2", "qwen3"]
@@ -146,11 +157,18 @@ def test_own_softmax_runs_on_copies() -> None:
         assert largest(step[0] - fresh_logits(runner, list(row.tokens))[-1]) <= BAR
 
 
-@pytest.mark.parametrize("name", ["llama_sliding", "mamba2"])
-def test_what_cannot_be_reused_is_served_without(name: str) -> None:
-    runner, cache = make_runner(name)
+def test_what_cannot_be_restored_is_served_without() -> None:
+    """A cache class of a model's own: nobody knows what it keeps."""
+    loaded = tiny_model("llama")
+
+    class OwnCache(KVCache):  # type: ignore[misc]
+        pass
+
+    loaded.model.make_cache = lambda: [OwnCache() for _ in range(3)]  # type: ignore[attr-defined]
+    loaded.layout = layout_of(loaded.model)
+    runner, cache = runner_of(loaded)
     assert runner.info.attention is AttentionMode.PRIVATE
-    assert runner.info.attention_reason
+    assert runner.info.attention_reason == "its layers keep their past in OwnCache"
     for _ in range(2):
         row = cache.open_row(TOKENS[:50], limit=49)
         assert row.num_cached == 0
@@ -162,7 +180,8 @@ def test_what_cannot_be_reused_is_served_without(name: str) -> None:
         row.tokens.append(9)
         other = cache.open_row(OTHER[:20], limit=19)
         runner.prefill(other, 19)
-        chosen = runner.next_tokens([row, other], [Sampler(GREEDY), Sampler(GREEDY)])
+        assert runner.batches([row, other]) == [[row], [other]]
+        chosen = [runner.next_tokens([each], [Sampler(GREEDY)])[0] for each in (row, other)]
         assert chosen[0] == int(mx.argmax(fresh_logits(runner, [*TOKENS[:50], 9])[-1]).item())
         assert chosen[1] == int(mx.argmax(fresh_logits(runner, OTHER[:20])[-1]).item())
         cache.close_row(row)

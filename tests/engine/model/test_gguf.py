@@ -25,7 +25,8 @@ from engine.errors import DiskFull, ModelError
 from engine.model import safetensors_file
 from engine.model.catalog import check_folder
 from engine.model.gguf import WeightForm, import_gguf
-from engine.model.gguf_llama import module_path
+from engine.model.gguf_file import GgufFile
+from engine.model.gguf_llama import read_llama
 from tests.support import tiny_gguf
 from tests.support.tiny_gguf import TinyGguf
 
@@ -86,8 +87,9 @@ class TestWeights:
                 rope_traditional=True,
             )
         )
+        places = read_llama(GgufFile(tmp_path / "tiny.gguf")).places()
         weights = {
-            f"{module_path(name)}.weight": mx.array(value) for name, value in tiny.weights.items()
+            f"{places[name].module}.weight": mx.array(value) for name, value in tiny.weights.items()
         }
         original.update(tree_unflatten(list(weights.items())))
         prompt = mx.array([tokenizer.encode("hello world 42")])
@@ -98,10 +100,12 @@ class TestWeights:
     ) -> None:
         tiny = TinyGguf(types=BLOCK_TYPES)
         import_gguf(tiny.write(tmp_path / "tiny.gguf"), target, WeightForm.FLOAT32)
+        places = read_llama(GgufFile(tmp_path / "tiny.gguf")).places()
         imported = mx.load(str(target / "model.safetensors"))
         for name, type_ in BLOCK_TYPES.items():
             expected = dequantize(quantize(tiny.weights[name], type_), type_)
-            assert np.array_equal(np.array(imported[f"{module_path(name)}.weight"]), expected), name
+            actual = np.array(imported[f"{places[name].module}.weight"])
+            assert np.array_equal(actual, expected), name
 
     def test_kept_form_holds_exactly_the_same_numbers(self, tmp_path: Path, target: Path) -> None:
         source = TinyGguf(types=BLOCK_TYPES).write(tmp_path / "tiny.gguf")
@@ -281,7 +285,10 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("keys", "message"),
         [
-            ({"general.architecture": "gemma3"}, "architecture 'gemma3'; only 'llama'"),
+            (
+                {"general.architecture": "qwen3"},
+                "architecture 'qwen3'; only 'llama' and 'gemma3' can be imported",
+            ),
             ({"llama.expert_count": 8}, "mixture of experts"),
             ({"split.count": 4}, "one piece of a split model"),
             ({"llama.rope.scaling.type": "yarn"}, "scales RoPE in the way 'yarn'"),
@@ -294,7 +301,8 @@ class TestRefused:
             ({"llama.attention.head_count_kv": 3}, "4 heads share 3 KV heads"),
             ({"llama.feed_forward_length": 64}, "blk.0.ffn_gate.weight is (96, 64), not (64, 64)"),
             ({"llama.attention.layer_norm_rms_epsilon": float("nan")}, "rms_epsilon is nan"),
-            ({"tokenizer.ggml.model": "llama"}, "tokenizer of the kind 'llama'"),
+            ({"tokenizer.ggml.model": "t5"}, "tokenizer of the kind 't5'"),
+            ({"tokenizer.ggml.model": ["gpt2"]}, "tokenizer of the kind ['gpt2']"),
             ({"tokenizer.ggml.pre": "tekken"}, "splits words in the way 'tekken'"),
             ({"tokenizer.ggml.merges": ["h z"]}, "the merge 'h z' is not of its vocabulary"),
             ({"tokenizer.ggml.token_type": [1, 1]}, "tokens have 2 types"),

@@ -1,0 +1,55 @@
+"""A storage without arrays: the cache's own work can be measured without a model."""
+
+from __future__ import annotations
+
+BYTES_PER_TOKEN = 1  # a price the cache can count with; nothing is allocated
+
+
+class NoKv:
+    """Satisfies `engine.cache.part.Storage` for a model of full-attention layers whose KV nobody
+    reads: there is neither a recurrent state nor a sliding window."""
+
+    __slots__ = ("_num_tokens",)
+
+    def __init__(self) -> None:
+        self._num_tokens = 0
+
+    @property
+    def num_tokens(self) -> int:
+        return self._num_tokens
+
+    @property
+    def num_bytes(self) -> int:
+        return self._num_tokens * BYTES_PER_TOKEN
+
+    @property
+    def state_bytes(self) -> int:
+        return 0
+
+    def window_tokens(self, group: int) -> int:
+        return 0
+
+    def window_bytes(self, group: int) -> int:
+        return 0
+
+    def growth_bytes(self, num_tokens: int) -> int:
+        return num_tokens * BYTES_PER_TOKEN
+
+    def append(self, num_tokens: int) -> None:
+        """Say that `num_tokens` more tokens were computed."""
+        self._num_tokens += num_tokens
+
+    def seal(self) -> None:
+        pass
+
+    def successor(self) -> NoKv:
+        return NoKv()
+
+    def truncate(self, num_tokens: int) -> None:
+        self._num_tokens = num_tokens
+
+    def drop_state(self) -> None:
+        pass
+
+    def drop_window(self, group: int) -> None:
+        pass

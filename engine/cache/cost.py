@@ -1,0 +1,67 @@
+"""What KV costs: bytes by kind of layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WINDOW_SLACK_TOKENS = 256  # a tail sheds what lies before its window once it holds so much more
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCost:
+    """One group of sliding layers: the tokens they see, bytes of one token over all of them, and
+    the most tokens that a row's tail holds of them at a time."""
+
+    window: int
+    bytes_per_token: int
+    most_tokens: int
+
+    @property
+    def reach(self) -> int:
+        """Tokens before a position that the next token still sees."""
+        return self.window - 1
+
+
+@dataclass(frozen=True, slots=True)
+class KVCost:
+    """Prices of one model: a token of all full-attention layers, of each group of sliding layers,
+    and one recurrent state, in bytes."""
+
+    bytes_per_token: int
+    windows: tuple[WindowCost, ...] = ()
+    state_bytes: int = 0
+
+    @property
+    def dense(self) -> bool:
+        """Whether every token's KV stands alone: full attention only. Then a hit may end anywhere
+        and no checkpoints are needed."""
+        return not self.windows and not self.state_bytes
+
+    @property
+    def recurrent(self) -> bool:
+        return self.state_bytes > 0
+
+    def append_bytes(self, num_tokens: int) -> int:
+        """Most bytes that a row allocates while it appends so many tokens."""
+        sliding = sum(
+            min(num_tokens, group.most_tokens) * group.bytes_per_token for group in self.windows
+        )
+        return num_tokens * self.bytes_per_token + sliding + self.state_bytes
+
+    def prefix_bytes(self, num_tokens: int) -> int:
+        """Bytes of a stored prefix that can be hit at its end."""
+        sliding = sum(
+            min(num_tokens, group.reach) * group.bytes_per_token for group in self.windows
+        )
+        return num_tokens * self.bytes_per_token + sliding + self.state_bytes
+
+    def tokens_within(self, num_bytes: int) -> int:
+        """Most tokens that a row can append within so many bytes."""
+        low, high = 0, num_bytes + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.append_bytes(middle) <= num_bytes:
+                low = middle
+            else:
+                high = middle
+        return low

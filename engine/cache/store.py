@@ -1,0 +1,135 @@
+"""Parts, the pages that name their tokens, and the books over their bytes. Every change of any of
+them goes through here, so that they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.cache.checkpoint import Checkpoint
+from engine.cache.cost import KVCost
+from engine.cache.index import PageIndex
+from engine.cache.page import TOKEN_BYTES, Page
+from engine.cache.part import Part, Storage
+
+
+class Store:
+    """All parts and the index over them.
+
+    `sealed_bytes` is allocated by sealed parts; `kept_bytes` of it by their windows and recurrent
+    states. `given_back` counts the bytes that were ever let go.
+    """
+
+    def __init__(self, index: PageIndex, cost: KVCost) -> None:
+        self.index = index
+        self.cost = cost
+        self.parts: set[Part] = set()
+        self.sealed_bytes = 0
+        self.kept_bytes = 0
+        self.given_back = 0
+
+    def add(self, part: Part) -> None:
+        """A part that a row begins."""
+        self.parts.add(part)
+
+    def seal(self, part: Part) -> None:
+        """A part is open no longer."""
+        part.open = False
+        part.storage.seal()
+        self.sealed_bytes += part.storage.num_bytes
+        self.kept_bytes += self.extra_bytes(part)
+
+    def change(self, part: Part, give: Callable[[Storage], None]) -> None:
+        """Let a sealed part give something back."""
+        num_bytes, extra = part.storage.num_bytes, self.extra_bytes(part)
+        give(part.storage)
+        freed = num_bytes - part.storage.num_bytes
+        self.sealed_bytes -= freed
+        self.given_back += freed
+        self.kept_bytes -= extra - self.extra_bytes(part)
+
+    def drop_state(self, part: Part) -> None:
+        self.change(part, lambda storage: storage.drop_state())
+
+    def drop_window(self, part: Part, group: int) -> None:
+        self.change(part, lambda storage: storage.drop_window(group))
+
+    def extra_bytes(self, part: Part) -> int:
+        """Bytes of a part's windows and recurrent state."""
+        groups = range(len(self.cost.windows))
+        return part.storage.state_bytes + sum(part.storage.window_bytes(group) for group in groups)
+
+    def empty_bytes(self, part: Part) -> int:
+        """Bytes of a part that hold nothing: storages are allocated in steps."""
+        storage = part.storage
+        used = storage.num_tokens * self.cost.bytes_per_token + storage.state_bytes
+        for group, window in enumerate(self.cost.windows):
+            used += storage.window_tokens(group) * window.bytes_per_token
+        return storage.num_bytes - used
+
+    def collect(self, part: Part) -> None:
+        """Drop a part that nobody uses and nobody can find, and then whatever it alone kept."""
+        while part.dead and part in self.parts:
+            self.parts.discard(part)
+            self.sealed_bytes -= part.storage.num_bytes
+            self.kept_bytes -= self.extra_bytes(part)
+            self.given_back += part.storage.num_bytes
+            parent = part.parent
+            if parent is None:
+                return
+            parent.children.discard(part)
+            part.parent = None
+            part = parent
+
+    def enter(self, parent: Page, key: bytes, tail: Part, num_prefilled: int) -> Page:
+        """Enter a page below `parent`; its KV is found from `tail` down the chain. Pages that say
+        the same and less make way."""
+        end = parent.end + len(key) // TOKEN_BYTES
+        holder = tail.covering(end - 1)
+        for size in range(TOKEN_BYTES, len(key) + 1, TOKEN_BYTES):
+            page = parent.children.get(key[:size])
+            if page is not None and (size == len(key) or tail.covering(page.end - 1) is page.part):
+                self.collect(self.index.remove(page))
+        return self.index.add(parent, key, holder, num_prefilled)
+
+    def drop(self, part: Part) -> None:
+        """A part that was never sealed is gone."""
+        self.parts.discard(part)
+        if part.parent is not None:
+            part.parent.children.discard(part)
+            part.parent = None
+
+    def forget_pages(self, part: Part) -> None:
+        """Take all pages of an open part out of the index, or over to parts that hold the same."""
+        for page in sorted(part.pages, key=lambda page: -page.end):
+            self.release_page(page, part)
+
+    def release_page(self, page: Page, part: Part) -> bool:
+        """Take a page out of a part: over to another part that holds the same tokens, or (True) out
+        of the index."""
+        for follower in page.successors():
+            heir = follower.covering(page.end - 1)
+            assert heir is not part, "a part that a later page stands on is needed"
+            self.index.move(page, heir, page.num_prefilled)
+            return False
+        self.index.remove(page)
+        return True
+
+    def keep_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Enter a checkpoint, unless its tokens have one already. One that an answer computed makes
+        way for one that a prompt computed."""
+        known = (checkpoint.node.checkpoints or {}).get(checkpoint.key)
+        if known is None:
+            self.index.add_checkpoint(checkpoint)
+        elif checkpoint.computed_by_prefill and not known.computed_by_prefill and not known.holds:
+            part = known.part
+            self.index.remove_checkpoint(known)
+            self.index.add_checkpoint(checkpoint)
+            self.drop_state(part)
+            self.collect(part)
+        else:
+            self.drop_state(checkpoint.part)
+
+    def adopt(self, page: Page, tail: Part, num_prefilled: int) -> None:
+        """A prompt computed what so far only an answer had: its KV is the better one."""
+        before = self.index.move(page, tail.covering(page.end - 1), num_prefilled)
+        self.collect(before)

@@ -1,0 +1,115 @@
+"""What a model can do, found out by trying: names of architectures are no proof (design D5)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import mlx.core as mx
+
+from engine.cache.page import Page
+from engine.cache.part import Hold, Part, Storage, View
+from engine.cache.row import Row
+from engine.model import attention
+from engine.model.info import AttentionMode
+from engine.model.loader import LoadedModel
+
+# Of the logits' spread. Rounding differs by about 1e-5 in float32 and 1e-2 in half precision, a
+# wrong offset by 1.
+_TOLERANCE_FLOAT32 = 1e-3
+_TOLERANCE_HALF = 5e-2
+
+_PREFIX = list(range(5, 24))
+_SUFFIXES = ([30, 7, 12], [8, 31, 9])
+
+
+class Probed(Protocol):
+    """What the probe needs of a runner."""
+
+    mode: AttentionMode
+
+    def new_storage(self) -> Storage: ...
+
+    def prefill(self, row: Row, num_tokens: int) -> None: ...
+
+    def logits(self, row: Row) -> mx.array: ...
+
+    def rows_logits(self, rows: Sequence[Row]) -> mx.array: ...
+
+    def fresh_logits(self, tokens: Sequence[int]) -> mx.array: ...
+
+
+def establish(runner: Probed, loaded: LoadedModel) -> tuple[AttentionMode, str]:
+    """The best way in which the model's requests can share KV, and what spoke against better
+    ones."""
+    if not loaded.layout.reusable:
+        return AttentionMode.PRIVATE, loaded.layout.obstacle
+    failures = []
+    tolerance = _TOLERANCE_FLOAT32 if loaded.dtype == "float32" else _TOLERANCE_HALF
+    for mode in (AttentionMode.SHARED, AttentionMode.COPIES):
+        runner.mode = mode
+        try:
+            if mode is AttentionMode.SHARED:
+                _install_rows(loaded.model)
+            deviation = _deviation(runner, batched=mode is AttentionMode.SHARED)
+        except Exception as error:  # a model may refuse foreign caches in any way it likes
+            failures.append(f"{mode.value}: {type(error.__cause__ or error).__name__}")
+            continue
+        if deviation <= tolerance:
+            return mode, "; ".join(failures)
+        failures.append(f"{mode.value}: logits differ by {deviation:.2g} of their spread")
+    return AttentionMode.PRIVATE, "; ".join(failures)
+
+
+def _install_rows(model: Any) -> None:
+    """Let every attention class of the model's modules read rows over parts. A model without
+    attention has none, and needs none."""
+    for module in {type(m).__module__ for m in model.modules()}:
+        source = sys.modules[module]
+        if module.startswith("mlx_lm.models.") and hasattr(source, "scaled_dot_product_attention"):
+            attention.install(source)
+
+
+def _deviation(runner: Probed, *, batched: bool) -> float:
+    """Largest difference between rows on one sealed part and the same tokens run alone, in units of
+    the logits' standard deviation: one token at a time and together, and several at once."""
+    fresh = [runner.fresh_logits([*_PREFIX, *suffix])[len(_PREFIX) :] for suffix in _SUFFIXES]
+    leader = _bare_row(_PREFIX, None, runner.new_storage())
+    runner.prefill(leader, len(_PREFIX))
+    leader.tail.storage.seal()
+    off = [mx.array(0.0)]
+    for suffix, expected in zip(_SUFFIXES, fresh, strict=True):
+        off.append(_off(runner.logits(_on(leader, suffix)), expected))
+    rows = [_on(leader, suffix[:1]) for suffix in _SUFFIXES]
+    for step in range(len(_SUFFIXES[0])):
+        if step:
+            for row, suffix in zip(rows, _SUFFIXES, strict=True):
+                row.tokens.append(suffix[step])
+        if batched:
+            logits = runner.rows_logits(rows)
+        else:
+            logits = mx.concatenate([runner.logits(row) for row in rows])
+        off.append(_off(logits, mx.stack([expected[step] for expected in fresh])))
+    spread = mx.stack(fresh).astype(mx.float32).std()
+    deviation: Any = (mx.max(mx.stack(off)) / spread).item()
+    return float(deviation)
+
+
+def _off(logits: mx.array, expected: mx.array) -> mx.array:
+    return mx.abs(logits.astype(mx.float32) - expected.astype(mx.float32)).max()
+
+
+def _on(leader: Row, suffix: Sequence[int]) -> Row:
+    """A row that goes on from the end of the sealed leader."""
+    view = View(leader.tail, leader.tail.end)
+    return _bare_row([*leader.tokens, *suffix], view, leader.tail.storage.successor())
+
+
+def _bare_row(tokens: Sequence[int], view: View | None, storage: Storage) -> Row:
+    """A row outside any cache."""
+    hold = Hold("probe")
+    if view is not None:
+        hold.add(view)
+    tail = Part(view.end if view else 0, view.part if view else None, storage)
+    return Row(tokens, Page(None, b"", None, None), hold, tail)
