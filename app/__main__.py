@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from app.console import complain, say
+from app.packages import installed_version
 from app.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
@@ -18,6 +18,7 @@ from app.settings import (
     parse_host,
     parse_size,
 )
+from app.stop_signals import interrupts_kill
 
 USAGE_ERROR = 2
 
@@ -29,6 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         from app.bench.command import main as bench
 
         return bench(arguments[1:])
+    with interrupts_kill():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
         settings = _settings(options)
@@ -39,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from app.doctor import doctor
 
         return doctor(settings, load=options.load)
+    if options.command == "import":
+        from app.model_import import import_model
+
+        return import_model(options.file, settings)
     if options.command is None and (obstacle := no_window()):
         say(f"{obstacle} Running `ondol serve`.")
     elif options.command is None:
@@ -79,7 +89,9 @@ def _parser() -> argparse.ArgumentParser:
         description="A home AI server that computes every prompt prefix once. Without a command:"
         " in the menu bar, with its window.",
     )
-    parser.add_argument("--version", action="version", version=f"ondol {_version()}")
+    parser.add_argument(
+        "--version", action="version", version=f"ondol {installed_version('ondol')}"
+    )
     parser.add_argument(
         "--hidden", action="store_true", help="start in the menu bar and leave the window closed"
     )
@@ -88,6 +100,15 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     serve = commands.add_parser("serve", help="answer clients over HTTP until interrupted")
     doctor = commands.add_parser("doctor", help="say what is there and what is wrong")
+    gguf = commands.add_parser("import", help="make a model folder of a GGUF file")
+    gguf.add_argument("file", type=_path, metavar="FILE.gguf")
+    gguf.add_argument(
+        "--data-dir",
+        type=_path,
+        metavar="FOLDER",
+        default=argparse.SUPPRESS,
+        help="Ondol's data folder, where it is not the platform's",
+    )
     commands.add_parser("bench", help="measure this machine", add_help=False)
     for command in (serve, doctor):
         # What was said before the command is not forgotten: no default overwrites it.
@@ -148,13 +169,6 @@ def _path(text: str) -> Path:
         # It would mean the current folder, which nobody writes that way on purpose.
         raise argparse.ArgumentTypeError("must not be empty")
     return Path(text).expanduser()
-
-
-def _version() -> str:
-    try:
-        return version("ondol")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from app.prefixes import Price, history_content, pin_name, pin_spec, policy_of
 from app.remove import Removal, plan_removal
 from app.storage.aggregates import MinuteRow
 from app.storage.content import TemplateKind, check_content
-from app.storage.errors import StorageError
+from app.storage.errors import InvalidTemplate, StorageError
 from app.storage.pins import Pin
 from app.storage.settings_store import Preferences
 from app.storage.store import Store
@@ -63,6 +63,7 @@ class Desk:
         paths: Paths,
         *,
         url: Callable[[], str],
+        given_model: Callable[[], Path | None] = lambda: None,
         last_chat: LastChat,
         use_model: Callable[[Path | None], None],
     ) -> None:
@@ -70,6 +71,7 @@ class Desk:
         self._store = store
         self._paths = paths
         self._url = url
+        self._given_model = given_model
         self._last_chat = last_chat
         self._switch_model = use_model
         self._recent: deque[RequestRecord] = deque(maxlen=RECENT_KEPT)
@@ -106,6 +108,12 @@ class Desk:
     def url(self) -> str:
         """Where clients find Ondol."""
         return self._url()
+
+    @property
+    def given_model(self) -> Path | None:
+        """The model folder that the command line names: it counts more than the preference, until
+        another is chosen."""
+        return self._given_model()
 
     @property
     def data_folder(self) -> Path:
@@ -167,7 +175,7 @@ class Desk:
         self, path: Path, *, kind: TemplateKind | None = None, name: str | None = None
     ) -> Future[Template]:
         """See `template_files.import_file`. Fails with InvalidTemplate, NameTaken, StorageError."""
-        return self._store.import_template(path, kind=kind, name=name)
+        return self._work(lambda: self._import_template(path, kind, name))
 
     def add_version(self, template_id: int, content: str, note: str = "") -> Future[Template]:
         """A pin of the latest version follows within a second."""
@@ -282,8 +290,14 @@ class Desk:
             raise EngineUnavailable(self._engine.health.reason)
         num_tokens = len(self._engine.prefix(spec).tokens)
         return Price(
-            num_tokens, num_tokens * model.bytes_per_token, num_tokens / self._prefill_rate
+            num_tokens, model.cost.prefix_bytes(num_tokens), num_tokens / self._prefill_rate
         )
+
+    def _import_template(self, path: Path, kind: TemplateKind | None, name: str | None) -> Template:
+        if path.exists() and not path.is_file():
+            # A pipe would hold the storage for as long as nobody writes to it.
+            raise InvalidTemplate(f"{path.name} is no file.")
+        return self._store.import_template(path, kind=kind, name=name).result()
 
     def _pin_last_request(self, name: str) -> Template:
         chat = self._last_chat.get()

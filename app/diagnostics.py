@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from app.packages import installed_versions
 from app.paths import Paths
 from app.settings import format_size
 from app.storage.settings_store import Preferences
@@ -27,15 +27,6 @@ from engine.snapshot import Memory, Snapshot
 LOG_LINES = 200
 
 _LOG_TAIL_BYTES = 128 * 1024
-_PACKAGES = (
-    "ondol",
-    "mlx",
-    "mlx-lm",
-    "tokenizers",
-    "aiohttp",
-    "sqlite-utils",
-    "PySide6-Essentials",
-)
 
 Line = tuple[str, str]
 
@@ -76,11 +67,7 @@ def shorten_home(text: str, home: Path) -> str:
 
 
 def _versions() -> Iterator[Line]:
-    for package in _PACKAGES:
-        try:
-            yield package, version(package)
-        except PackageNotFoundError:
-            yield package, "not installed"
+    yield from installed_versions()
     yield "Python", platform.python_version()
     yield "system", platform.platform()
 
@@ -126,7 +113,9 @@ def _engine(snapshot: Snapshot) -> Iterator[Line]:
 
 
 def _memory(memory: Memory, model: ModelInfo | None) -> Iterator[Line]:
-    room = f", room for {memory.budget // model.bytes_per_token} tokens" if model else ""
+    room = ""
+    if model is not None and model.bytes_per_token:
+        room = f", room for {model.cost.tokens_within(memory.budget)} tokens"
     yield "KV budget", f"{format_size(memory.budget)}{room}"
     for name in ("running", "resident", "pinned", "reserved", "free"):
         yield name, format_size(getattr(memory, name))

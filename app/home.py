@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -15,10 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from app.budget import check_kv_budget
 from app.desk import Desk
 from app.engine_door import EngineDoor
 from app.instance import Instance
 from app.last_chat import LastChat
+from app.model_import import check_model_path
 from app.paths import Paths
 from app.ports import EnginePort
 from app.settings import MAX_PORT, Settings, format_url
@@ -91,6 +94,7 @@ class Home:
             self._store,
             paths,
             url=lambda: self.url,
+            given_model=lambda: self._settings.model,
             last_chat=self._last_chat,
             use_model=self._use_model,
         )
@@ -181,7 +185,10 @@ class Home:
             try:
                 # Before anything imports mlx: it must find the fast BLAS already loaded.
                 device.prepare()
-                self._put_engine(self._chosen_model or self._starter())
+                check_kv_budget(self._kv_budget_bytes)
+                folder = self._chosen_model or self._starter()
+                check_model_path(folder)
+                self._put_engine(folder)
             except EngineError as error:
                 self._door.take(Health(EngineState.FAILED, str(error)))
                 raise
@@ -257,7 +264,7 @@ class Home:
     @property
     def _model_id(self) -> str:
         folder = self._chosen_model
-        return catalog.model_id_of(folder) if folder else catalog.STARTER_ID
+        return model_name(folder) if folder else catalog.STARTER_ID
 
     @property
     def _kv_budget_bytes(self) -> int | None:
@@ -272,7 +279,7 @@ class Home:
         assert self._dispatcher is not None
         assert self._metrics is not None
         make_engine = self._engine_factory or product_engine
-        model_id = catalog.model_id_of(folder)
+        model_id = model_name(folder)
         engine = make_engine(
             folder,
             EngineConfig(kv_budget_bytes=self._kv_budget_bytes),
@@ -288,7 +295,9 @@ class Home:
         """Serve this model from now on (None: the starter). Raises EngineError; the model that
         serves now then goes on."""
         device.prepare()
+        check_kv_budget(self._kv_budget_bytes)
         chosen = folder or self._starter()
+        check_model_path(chosen)
         catalog.check_folder(chosen)
         with self._changing_engine:
             if self._http is None:
@@ -299,7 +308,7 @@ class Home:
                 self._door.take(_PREPARING)
                 self._put_engine(chosen)
             else:
-                self._door.switch_model(chosen, catalog.model_id_of(chosen))
+                self._door.switch_model(chosen, model_name(chosen))
             self._settings = replace(self._settings, model=None)  # the newer word counts
 
     def _mark_run(self, *, clean: bool) -> None:
@@ -308,6 +317,12 @@ class Home:
             self._store.update_preferences(lambda now: replace(now, last_run_clean=clean)).result()
         except StorageError as error:
             logger.warning("the run could not be noted: %s", error)
+
+
+def model_name(folder: Path) -> str:
+    """The id under which a folder is served; a name that is not UTF-8 becomes one that is, as
+    clients and Prometheus could not read it."""
+    return os.fsencode(catalog.model_id_of(folder)).decode("utf-8", "replace")
 
 
 def _stop_http(http: HttpThread | None) -> bool:

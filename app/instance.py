@@ -106,7 +106,7 @@ class Instance:
         try:
             note = json.loads(self._note_path.read_text(encoding="utf-8"))
             return Holder(pid=int(note["pid"]), host=str(note["host"]), port=int(note["port"]))
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
     def __enter__(self) -> Instance:

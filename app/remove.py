@@ -45,6 +45,8 @@ _IN_DATA = (
     (Kind.OTHER, "window.json"),
     (Kind.OTHER, "window.new"),
     (Kind.OTHER, "look.json"),
+    (Kind.OTHER, "unsaved.json*"),
+    (Kind.OTHER, "window.socket"),
     (Kind.OTHER, "instance.json*"),
     (Kind.OTHER, LOCK_NAME),
 )

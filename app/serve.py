@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import socket
 from collections.abc import Iterator
 
@@ -16,6 +15,7 @@ from app.logs import start_logging, stop_logging
 from app.paths import find_paths
 from app.server.http_thread import BindError
 from app.settings import Settings
+from app.stop_signals import first_signal_wakes
 from app.storage.errors import StorageError
 from engine.errors import EngineError
 from engine.snapshot import EngineState
@@ -23,7 +23,6 @@ from engine.snapshot import EngineState
 OK, FAILED, REFUSED = 0, 1, 2
 
 _READY_POLL_S = 0.2
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(settings: Settings, engine_factory: EngineFactory | None = None) -> int:
@@ -115,22 +114,12 @@ class _Stopping:
 
 @contextlib.contextmanager
 def _stop_signal() -> Iterator[_Stopping]:
-    """Set by the first SIGINT or SIGTERM; a second one ends the process the hard way."""
+    """Set by the first signal; a second one ends the process the hard way."""
     stopping = _Stopping()
-
-    def on_signal(number: int, frame: object) -> None:
-        for name in _SIGNALS:
-            signal.signal(name, signal.SIG_DFL)
-        stopping.ask()
-
-    before = {name: signal.signal(name, on_signal) for name in _SIGNALS}
-    woken_before = signal.set_wakeup_fd(stopping.wake_fd, warn_on_full_buffer=False)
     try:
-        yield stopping
+        with first_signal_wakes(stopping.wake_fd, stopping.ask):
+            yield stopping
     finally:
-        signal.set_wakeup_fd(woken_before)
-        for name, handler in before.items():
-            signal.signal(name, handler)
         stopping.close()
 
 

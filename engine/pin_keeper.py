@@ -47,11 +47,8 @@ class PinKeeper:
         """The job has computed its tokens: hold them. Call before the job's row is closed."""
         assert job.row is not None
         pin = self._pins[job.pin]
-        self._cache.publish_partial(job.row)
-        self._cache.checkpoint(job.row)
         if pin.keep:
-            match = self._cache.match(pin.tokens)
-            pin.hold = self._cache.hold(match, HOLD_OWNER, keep_checkpoint=True)
+            pin.hold = self._cache.hold_row(job.row, HOLD_OWNER)
         pin.checked_at = self._cache.given_back
         pin.job, pin.state = None, PinState.READY
 

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QDialog
 
-from app.gui import dialogs, mac, remembered_look, text
+from app.gui import dialogs, mac, remembered_look, text, trouble
 from app.gui.clock import HouseClock
 from app.gui.engine_watch import EngineWatch, News
 from app.gui.first_paint import FirstPaint
@@ -21,6 +21,7 @@ from app.gui.house_pages import SettingsActions, house_pages
 from app.gui.housekeeper import Housekeeper
 from app.gui.look import Look
 from app.gui.raise_window import RaiseServer
+from app.gui.sheet import WritingSheet
 from app.gui.translations import Translations
 from app.gui.tray.actions import TrayActions
 from app.gui.tray.presenter import TrayPresenter
@@ -80,6 +81,7 @@ class Application(QObject):
         self._window: Window | None = None
         self._is_opening = False
         self._leaving = False
+        self._told_of_hiding = False
         self.wants_removal = False
 
     @property
@@ -191,7 +193,7 @@ class Application(QObject):
             self.show_window()
 
     def hide_window(self) -> None:
-        """Out of sight, and the app goes on, even where no icon could bring the window back."""
+        """Out of sight, without a word."""
         if self._window is not None:
             self._window.hide()
 
@@ -233,6 +235,7 @@ class Application(QObject):
         if old is None:
             return
         was_visible = old.isVisible()
+        self._keep_unsaved(old)
         old.hidden.disconnect(self._window_hidden)
         old.close()
         old.deleteLater()
@@ -241,8 +244,39 @@ class Application(QObject):
 
     def _window_hidden(self) -> None:
         mac.show_in_dock(False)
-        if not self._leaving and not self._tray.is_visible():
-            self.quit()  # nobody could find it again
+        if not self._leaving and not self._tray.is_visible() and not self._told_of_hiding:
+            # Where that cannot be read it is better told twice than never.
+            follow(
+                self._desk.preferences(),
+                self,
+                lambda now: None if now.told_of_hiding else self._tell_of_hiding(),
+                lambda _error: self._tell_of_hiding(),
+            )
+
+    def _tell_of_hiding(self) -> None:
+        """Once in the life of a data folder: nothing that can be seen is left, but Ondol is."""
+        if self._leaving or self._told_of_hiding or self._visible_window() is not None:
+            return
+        self._told_of_hiding = True
+        quit_key = QKeySequence(QKeySequence.StandardKey.Quit)
+        self._shelf.show(
+            "hiding",
+            dialogs.tell(
+                self.tr("Ondol goes on without its window"),
+                self.tr(
+                    "It keeps answering your clients. To see the window again, start Ondol once"
+                    " more. {key} in the window quits it."
+                ).format(key=quit_key.toString(QKeySequence.SequenceFormat.NativeText)),
+                more=self.tr("Quit Ondol"),
+                on_more=self.quit,
+            ),
+        )
+        follow(
+            self._desk.update_preferences(lambda now: replace(now, told_of_hiding=True)),
+            self,
+            lambda _: None,
+            lambda error: logger.warning("that was not noted: %s", type(error).__name__),
+        )
 
     # Engine
 
@@ -289,7 +323,7 @@ class Application(QObject):
             "fatal",
             dialogs.tell(
                 self.tr("Ondol cannot start"),
-                str(error),
+                trouble.words(error),
                 is_fatal=True,
                 button=self.tr("Quit Ondol"),
                 on_closed=lambda: self.leave(FAILED),
@@ -352,6 +386,8 @@ class Application(QObject):
         self._tray.close()
         self._look.close()
         if self._window is not None:
+            if not self.wants_removal:
+                self._keep_unsaved(self._window)
             self._window.close()
             self._window.deleteLater()
         self.ended.emit(code)
@@ -363,6 +399,13 @@ class Application(QObject):
             if sheet.isVisible() and sheet not in self._shelf and not sheet.close():
                 return False
         return True
+
+    @staticmethod
+    def _keep_unsaved(window: Window) -> None:
+        """Nobody is asked any more: what is being written in a sheet is there next time."""
+        for sheet in window.findChildren(WritingSheet):
+            if sheet.isVisible():
+                sheet.keep_unsaved()
 
     def _restart(self) -> None:
         self._keeper.restart()

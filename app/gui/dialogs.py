@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui import trouble
 from app.gui.futures import follow
 from app.gui.icons import icon
 from app.gui.theme import SPACE, strong_font
@@ -230,7 +231,7 @@ class NameDialog(QDialog):
 
     def _failed(self, error: Exception) -> None:
         self.pin.setEnabled(True)
-        self.error.setText(str(error))
+        self.error.setText(trouble.words(error))
         self.error.show()
         self.name.setFocus()
         self.name.selectAll()

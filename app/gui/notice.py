@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from app.gui import trouble
 from app.gui.icons import icon
 from app.gui.status import Status, describe
 from app.gui.theme import SPACE, strong_font, theme
@@ -60,7 +61,7 @@ class Notice(QWidget):
                 "warning",
                 self.tr("History is not being stored"),
                 self.tr("{reason} Nothing is lost yet: it is tried again.").format(
-                    reason=storage_trouble
+                    reason=trouble.words(storage_trouble)
                 ),
                 with_button=False,
             )
@@ -73,7 +74,7 @@ class Notice(QWidget):
         self._show(
             "error" if failed else "warning",
             status.words,
-            f"{snapshot.reason} {status.advice}".strip(),
+            f"{trouble.reason(snapshot)} {status.advice}".strip(),
             with_button=failed,
         )
 

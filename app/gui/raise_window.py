@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import time
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QThread, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+logger = logging.getLogger(__name__)
+
+SOCKET_NAME = "window.socket"
 
 _SHOW = b"show"
 _SHOWN = b"shown\n"
@@ -18,10 +23,17 @@ _ATTEMPT_MS = 500
 _PAUSE_MS = 50
 
 
-def _server_name(data_folder: Path) -> str:
-    """One for each user and data folder; short, as the paths of sockets are limited."""
-    who = f"{os.getuid()}:{data_folder.resolve()}"
-    return f"ondol-{hashlib.sha256(who.encode()).hexdigest()[:24]}"
+def _server_names(data_folder: Path) -> tuple[str, ...]:
+    """Where to listen, the best first.
+
+    The data folder is its owner's alone, and the same for every start, whatever TMPDIR says. Where
+    its path is too long for a socket, or its disk has none, there is the folder for temporary
+    files.
+    """
+    folder = data_folder.resolve()
+    who = f"{os.getuid()}:{folder}"
+    elsewhere = f"ondol-{hashlib.sha256(os.fsencode(who)).hexdigest()[:24]}"
+    return str(folder / SOCKET_NAME), elsewhere
 
 
 class RaiseServer(QObject):
@@ -37,9 +49,11 @@ class RaiseServer(QObject):
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._meet)
-        name = _server_name(data_folder)
-        QLocalServer.removeServer(name)  # a killed Ondol leaves its socket behind
-        self._server.listen(name)
+        for name in _server_names(data_folder):
+            QLocalServer.removeServer(name)  # a killed Ondol leaves its socket behind
+            if self._server.listen(name):
+                return
+        logger.warning("starting Ondol again will not find it: %s", self._server.errorString())
 
     def close(self) -> None:
         self._server.close()
@@ -70,18 +84,19 @@ def raise_running(data_folder: Path, limit_s: float = 3.0) -> bool:
     For a process that is about to end: it waits, and tries again as the other one may just be
     starting.
     """
+    names = _server_names(data_folder)
     deadline = time.monotonic() + limit_s
     while True:
-        if _ask(data_folder):
+        if any(_ask(name) for name in names):
             return True
         if time.monotonic() >= deadline:
             return False
         QThread.msleep(_PAUSE_MS)
 
 
-def _ask(data_folder: Path) -> bool:
+def _ask(name: str) -> bool:
     socket = QLocalSocket()
-    socket.connectToServer(_server_name(data_folder))
+    socket.connectToServer(name)
     if not socket.waitForConnected(_ATTEMPT_MS):
         return False
     token = os.environ.get(_TOKEN_VARIABLE, "").encode("ascii", "ignore")

@@ -22,7 +22,7 @@ def recall(data_folder: Path) -> Preferences:
         )
     except FileNotFoundError:
         return Preferences()
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         logger.warning("the last look could not be read")
         return Preferences()
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.autostart import find_login_item
 from app.console import complain
-from app.gui import dialogs
+from app.gui import dialogs, trouble
 from app.gui.application import FAILED, OK, Application
 from app.gui.imports import drop_import_hook
 from app.gui.probe import Probe
@@ -79,7 +79,9 @@ def run(
     except InstanceHeld as error:
         if raise_running(paths.data):
             return OK
-        return _end_early(qt, translate("run", "Ondol is already running"), str(error), REFUSED)
+        return _end_early(
+            qt, translate("run", "Ondol is already running"), trouble.words(error), REFUSED
+        )
     except OSError as error:
         home.stop()
         why = os.strerror(error.errno) if error.errno else type(error).__name__
@@ -125,9 +127,10 @@ def _live(qt: QtApplication, app: Application, probe_file: Path | None) -> tuple
             probe.start()
         app.start()
         code = qt.exec()
-    if probe is not None:
-        probe.write()
-    return code, app.close_house()
+        if probe is not None:
+            probe.write()
+        # Still here: a signal now changes nothing, and the next one ends it at once.
+        return code, app.close_house()
 
 
 def _remove_everything(paths: Paths) -> int:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
+from app.gui import trouble
 from app.gui.status import Shape, Status, describe
 from app.gui.theme import SPACE, theme
 from engine.snapshot import Snapshot
@@ -127,7 +128,7 @@ class StatusLine(QWidget):
         self._model.setAccessibleName(snapshot.model_id)
         self._model.setVisible(bool(snapshot.model_id))
         self._words.setText(status.words)
-        self._words.setToolTip(snapshot.reason)
+        self._words.setToolTip(trouble.reason(snapshot))
         self.setAccessibleName(f"{snapshot.model_id}: {status.words}")
 
 

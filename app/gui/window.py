@@ -189,7 +189,7 @@ class Window(QMainWindow):
             name = state["page"]
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             logger.warning("the window's last size and page could not be read", exc_info=True)
         self.show_page(name)
         if self._sidebar.current < 0:

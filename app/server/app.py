@@ -17,6 +17,7 @@ from app.server.keys import (
     DISPATCHER,
     ENGINE,
     EXECUTOR,
+    LARGE_EXECUTOR,
     LAST_CHAT,
     METRICS,
     OPTIONS,
@@ -26,6 +27,7 @@ from app.server.security import add_cors_headers, security_middleware
 from engine.metrics import EngineMetrics
 
 _PREPARING_THREADS = 4
+_LARGE_AT_ONCE = 1  # its parts may take a gigabyte, and Python's lock most of the time
 
 ROUTES = (
     web.get("/health", health.get_health),
@@ -62,10 +64,13 @@ def make_app(
 
 
 async def _prepare_off_the_loop(app: web.Application) -> AsyncIterator[None]:
-    """Threads for parsing and tokenising, and the loop that events are delivered on."""
+    """Threads for parsing and tokenising, and the loop that events are delivered on. Large bodies
+    wait for each other, so that no small request waits for one of them."""
     app[DISPATCHER].attach(asyncio.get_running_loop())
     executor = ThreadPoolExecutor(_PREPARING_THREADS, thread_name_prefix="prepare")
-    app[EXECUTOR] = executor
+    large = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="prepare-large")
+    app[EXECUTOR], app[LARGE_EXECUTOR] = executor, large
     yield
     app[DISPATCHER].detach()
-    executor.shutdown(wait=False, cancel_futures=True)
+    for threads in (executor, large):
+        threads.shutdown(wait=False, cancel_futures=True)

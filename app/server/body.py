@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections.abc import Iterable
 from http import HTTPStatus
+from itertools import chain
 from typing import NoReturn
 
 import aiohttp
@@ -15,6 +17,12 @@ from app.server.errors import ApiError, bad_request
 from app.server.keys import MIB, OPTIONS
 
 MAX_JSON_DEPTH = 64
+LARGE_BODY_BYTES = 1024 * 1024  # above, one is prepared at a time
+
+MAX_CONTAINERS = 1_000_000
+
+_CONTAINERS = (dict, list)
+_ALL_BUT_OPENING = bytes(byte for byte in range(256) if byte not in b'[{"')
 
 
 async def read_body(request: web.Request) -> bytes:
@@ -38,16 +46,14 @@ async def read_body(request: web.Request) -> bytes:
 
 
 def parse_object(body: bytes) -> dict[str, object]:
-    """The JSON object in a body, and nothing that JSON does not allow. Raises ApiError (400)."""
+    """The JSON object in a body, and nothing that JSON does not allow. Raises ApiError: 400, or 413
+    for more objects and arrays than any chat has."""
+    if body.count(b"[") + body.count(b"{") > MAX_CONTAINERS:
+        _check_num_containers(body)
     try:
         text = body.decode("utf-8")
         payload = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
-        if _depth_exceeds(payload, MAX_JSON_DEPTH):
-            raise bad_request(
-                "invalid_json", f"The body is nested more than {MAX_JSON_DEPTH} levels deep."
-            )
-        if "\\ud" in text or "\\uD" in text:
-            _refuse_lone_surrogates(payload, [])
+        _check_values(payload, may_have_surrogates="\\ud" in text or "\\uD" in text)
     except (ValueError, RecursionError):
         raise bad_request("invalid_json", "The body is not valid JSON.") from None
     if not isinstance(payload, dict):
@@ -59,14 +65,55 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _depth_exceeds(value: object, limit: int) -> bool:
-    """Whether JSON data is nested deeper than `limit`; looks no further than that."""
-    if not isinstance(value, dict | list):
-        return False
-    if limit == 0:
+def _check_num_containers(body: bytes) -> None:
+    """Millions of objects and arrays take Python's collector ten times as long as their bytes say.
+
+    Counts those outside of texts, where code may have as many brackets as it likes, without making
+    a Python object of each. Raises ApiError (413).
+    """
+    unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside = b"".join(unescaped.translate(None, _ALL_BUT_OPENING).split(b'"')[::2])
+    if len(outside) > MAX_CONTAINERS:
+        raise ApiError(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            "request_too_large",
+            f"The body may hold at most {MAX_CONTAINERS} objects and arrays.",
+        )
+
+
+def _check_values(payload: object, *, may_have_surrogates: bool) -> None:
+    """Refuses deep nesting and lone surrogates. Level by level, not value by value: a body may
+    have millions of values, and Python takes ten times as long where it calls a function for each.
+
+    Raises ApiError.
+    """
+    level = [payload] if isinstance(payload, dict | list) else []
+    for _ in range(MAX_JSON_DEPTH):
+        if not level:
+            return
+        objects = [item for item in level if isinstance(item, dict)]
+        values: Iterable[object] = chain(
+            chain.from_iterable(item for item in level if isinstance(item, list)),
+            chain.from_iterable(item.values() for item in objects),
+        )
+        if may_have_surrogates:
+            values = list(values)
+            if _has_lone_surrogate(chain(chain.from_iterable(objects), values)):
+                _refuse_lone_surrogates(payload, [])
+        level = [item for item in values if isinstance(item, _CONTAINERS)]
+    if level:
+        raise bad_request(
+            "invalid_json", f"The body is nested more than {MAX_JSON_DEPTH} levels deep."
+        )
+
+
+def _has_lone_surrogate(values: Iterable[object]) -> bool:
+    """Whether any text among the values has one: UTF-8 cannot carry it."""
+    try:
+        "".join([value for value in values if isinstance(value, str)]).encode()
+    except UnicodeEncodeError:
         return True
-    inner = value.values() if isinstance(value, dict) else value
-    return any(_depth_exceeds(item, limit - 1) for item in inner)
+    return False
 
 
 def _finite(digits: str) -> float:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiohttp import hdrs, web
 
 from app.ports import EnginePort
-from app.server.body import parse_object, read_body
+from app.server.body import LARGE_BODY_BYTES, parse_object, read_body
 from app.server.chat_request import ChatRequest, parse_chat_request
 from app.server.completion import Completion
 from app.server.dispatch import Mailbox
+from app.server.errors import bad_request
 from app.server.keys import (
     ENGINE,
     EXECUTOR,
+    LARGE_EXECUTOR,
     LAST_CHAT,
     METRICS,
     OPTIONS,
@@ -29,11 +32,15 @@ from app.server.keys import (
 from app.server.models import check_name, ready_model
 from app.server.streaming import EventStream, client_gone
 from app.server.submission import failure, log_end, submitted
+from engine.model.info import ModelInfo
+from engine.prompt.chat import Message
 from engine.request import Failed, Finished, Progress, Prompt, Request, Started, Text
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_MAX_TOKENS = 4096
+MAX_TEXT_BYTES = 8_000_000  # a chat template may write 8 MiB, its own words included
+_MOST_BYTES_OF_A_CHAR = 4
 _CLIENT_CLOSED_REQUEST = 499
 _CLIENT_CHARS = 60
 
@@ -50,8 +57,9 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
     engine, options = request.app[ENGINE], request.app[OPTIONS]
     ready_model(engine)
     body = await read_body(request)
+    executor = request.app[LARGE_EXECUTOR if len(body) > LARGE_BODY_BYTES else EXECUTOR]
     prepared = await asyncio.get_running_loop().run_in_executor(
-        request.app[EXECUTOR], _prepare, body, engine, options
+        executor, _prepare, body, engine, options
     )
     request.app[METRICS].ignored_fields(prepared.chat.num_unknown_fields)
     if not prepared.chat.salt:  # a pin is in nobody's own cache, so it could not serve that chat
@@ -88,11 +96,28 @@ def _prepare(body: bytes, engine: EnginePort, options: ServerOptions) -> _Prepar
     chat = parse_chat_request(parse_object(body))
     model = ready_model(engine)
     check_name(chat.model, model, options.model_aliases)
+    _check_length(chat.messages, model)
     prompt = engine.format(chat.messages, chat.tools or None, chat.template_kwargs or None)
     # A prompt that leaves no room is the engine's to refuse: it knows the figures.
     room = max(1, model.context_window - len(prompt.tokens))
     wanted = DEFAULT_MAX_TOKENS if chat.max_tokens is None else chat.max_tokens
     return _Prepared(chat, prompt, model.id, max_tokens=min(wanted, room))
+
+
+def _check_length(messages: Sequence[Message], model: ModelInfo) -> None:
+    """Refuses by its true reason what no chat template may write out. Raises ApiError."""
+    texts = [message.content or "" for message in messages]
+    if sum(map(len, texts)) * _MOST_BYTES_OF_A_CHAR <= MAX_TEXT_BYTES:
+        return
+    num_bytes = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    if num_bytes > MAX_TEXT_BYTES:
+        raise bad_request(
+            "context_length_exceeded",
+            f"The messages have {num_bytes} bytes of text > {MAX_TEXT_BYTES}, which is the most"
+            f" that one request may have; this model's context window is {model.context_window}"
+            " tokens.",
+            "messages",
+        )
 
 
 def _client_name(request: web.Request) -> str:

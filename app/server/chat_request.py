@@ -85,7 +85,9 @@ def parse_chat_request(payload: Mapping[str, object]) -> ChatRequest:
         tools=_read_tools(payload),
         template_kwargs=_read_template_kwargs(payload),
         stream=read_bool(payload, "stream"),
-        include_usage=read_bool(read_object(payload, "stream_options"), "include_usage"),
+        include_usage=read_bool(
+            read_object(payload, "stream_options"), "include_usage", "stream_options.include_usage"
+        ),
         max_tokens=_read_max_tokens(payload),
         sampling=_read_sampling(payload),
         stop=_read_stop(payload),

@@ -77,6 +77,16 @@ def bad_request(code: str, message: str, param: str | None = None) -> ApiError:
     return ApiError(HTTPStatus.BAD_REQUEST, code, message, param=param)
 
 
+def unsupported_encoding() -> ApiError:
+    """415: a body that only a library which Ondol does not bring could unpack."""
+    return ApiError(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        "Send the body as it is, or with Content-Encoding: gzip or deflate.",
+        headers={"Accept-Encoding": "gzip, deflate"},
+    )
+
+
 def unavailable(reason: str, retry_after_s: int = UNAVAILABLE_RETRY_S) -> ApiError:
     """503: the engine cannot serve now; `reason` is the engine's own sentence."""
     return ApiError(

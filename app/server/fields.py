@@ -17,12 +17,13 @@ def unsupported(param: str, message: str) -> ApiError:
     return bad_request("unsupported_parameter", message, param)
 
 
-def read_bool(source: Mapping[str, object], name: str, default: bool = False) -> bool:
+def read_bool(source: Mapping[str, object], name: str, param: str = "") -> bool:
+    """False where it is absent. `param` is its full name, where that is longer."""
     value = source.get(name)
     if value is None:
-        return default
+        return False
     if not isinstance(value, bool):
-        raise wrong(name, "true or false")
+        raise wrong(param or name, "true or false")
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -16,6 +17,8 @@ MAX_TOOL_CALLS = 512
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 # A turn that only called tools, or a tool that returned nothing, has no text (server case 17).
 _MAY_BE_EMPTY = ("assistant", "tool")
+# What a client may have meant to be a name is repeated to it, and nothing else (S14).
+_NAME = re.compile(r"[a-z][a-z0-9_.-]{0,39}", re.ASCII)
 _MEDIA_PARTS = ("image_url", "input_image", "input_audio", "audio_url", "video_url", "file")
 
 
@@ -69,7 +72,8 @@ def _read_part(part: object, where: str) -> str:
             param=f"{where}.type",
         )
     if kind not in ("text", "refusal"):
-        raise wrong(f"{where}.type", "'text'")
+        told = f", not '{kind}'" if isinstance(kind, str) and _NAME.fullmatch(kind) else ""
+        raise wrong(f"{where}.type", f"'text'{told}")
     text = part.get(field)
     if not isinstance(text, str):
         raise wrong(f"{where}.{field}", "a string")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 
-from app.server.errors import ApiError, Handler
+from app.server.errors import ApiError, Handler, unsupported_encoding
 from app.server.keys import OPTIONS
 
 _PAGE_SCHEMES = frozenset({"http", "https"})
@@ -21,6 +21,7 @@ _APP_SCHEMES = frozenset({"app", "tauri", "vscode-webview"})
 _FILE_ORIGIN = "file://"
 _BODY_METHODS = frozenset({hdrs.METH_POST, hdrs.METH_PUT, hdrs.METH_PATCH, hdrs.METH_DELETE})
 _JSON = "application/json"
+_ENCODINGS = ("identity", "gzip", "deflate")
 _PREFLIGHT_MAX_AGE_S = "600"
 _EXPOSED_HEADERS = "X-Request-Id, Retry-After"
 _DEFAULT_HEADERS = "Authorization, Content-Type"
@@ -124,6 +125,9 @@ def _check_content_type(request: web.Request) -> None:
             "unsupported_media_type",
             f"Send the body with Content-Type: {_JSON}.",
         )
+    encoding = request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower()
+    if encoding not in _ENCODINGS:
+        raise unsupported_encoding()
 
 
 def _preflight(request: web.Request) -> web.Response:

@@ -47,7 +47,7 @@ class Preferences:
     port              TCP port; 0 takes any free one
     kv_budget_bytes   most bytes of KV; None: the engine chooses
     start_at_login    whether the system starts Ondol
-    launched_before   False once: the first launch explains itself
+    told_of_hiding    whether a person was told that Ondol goes on without its window
     last_run_clean    False while Ondol runs, so that a crash is noticed by the next run
     """
 
@@ -57,7 +57,7 @@ class Preferences:
     appearance: Appearance = Appearance.SYSTEM
     language: Language = Language.SYSTEM
     start_at_login: bool = False
-    launched_before: bool = False
+    told_of_hiding: bool = False
     last_run_clean: bool = True
 
     def __post_init__(self) -> None:
@@ -133,6 +133,6 @@ _DECODERS: Mapping[str, Callable[[object], Any]] = {
     "appearance": Appearance,
     "language": Language,
     "start_at_login": _bool,
-    "launched_before": _bool,
+    "told_of_hiding": _bool,
     "last_run_clean": _bool,
 }

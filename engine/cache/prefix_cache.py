@@ -79,12 +79,8 @@ class PrefixCache:
         self._prefilled_only = prefilled_only
         self._new_storage = new_storage
         self._index = PageIndex(identity, page_tokens)
-        self._store = Store(self._index, cost)
-        self._reclaimer = Reclaimer(
-            self._store,
-            policy or LeastRecentlyUsed(),
-            partial_pages=match_unit < page_tokens,
-        )
+        self._store = Store(self._index, cost, partial_pages=match_unit < page_tokens)
+        self._reclaimer = Reclaimer(self._store, policy or LeastRecentlyUsed())
 
     @property
     def parts(self) -> set[Part]:
@@ -136,6 +132,17 @@ class PrefixCache:
             self._index.touch_checkpoint(match.checkpoint)
             if keep_checkpoint:
                 hold.keep(match.checkpoint)
+        return hold
+
+    def hold_row(self, row: Row, owner: str) -> Hold:
+        """Keep everything that a row of the common namespace has computed, so that it can be taken
+        up at its end."""
+        self.publish_partial(row)
+        if not self.cost.dense and row.tail.storage.num_tokens:
+            self._seal(row)
+        match = self.match(row.tokens[: row.num_computed])
+        hold = self.hold(match, owner, keep_checkpoint=True)
+        self._limit_checkpoints()
         return hold
 
     def release(self, hold: Hold) -> None:
@@ -313,14 +320,14 @@ class PrefixCache:
     def _agreed_match(self, walk: Walk) -> Match:
         """The longest prefix on which all groups of layers agree, over all chains that have the
         tokens."""
-        chains = [(found.end, found.part) for found in walk.checkpoints]
+        chains = [(found.end, found.part, 1) for found in walk.checkpoints]
         if walk.last.part is not None and not self.cost.recurrent:
-            chains.append((walk.num_tokens, walk.last.part))
+            chains.append((walk.num_tokens, walk.last.part, self.match_unit))
         best, on = 0, None
-        for end, part in sorted(chains, key=lambda chain: -chain[0]):
+        for end, part, unit in sorted(chains, key=lambda chain: -chain[0]):
             if end <= best:
                 break
-            agreed = self._longest_on(part, end)
+            agreed = self._longest_on(part, end, unit)
             if agreed > best:
                 best, on = agreed, part
         num_shared = max([walk.num_tokens, *(found.end for found in walk.checkpoints)])
@@ -333,7 +340,7 @@ class PrefixCache:
         last = walk.last if best > walk.node.end else node
         return Match(best, node, last, views, num_shared, ended)
 
-    def _longest_on(self, part: Part, end: int) -> int:
+    def _longest_on(self, part: Part, end: int, unit: int) -> int:
         """Longest prefix, at most `end` tokens, that can be taken up on the chain of one part."""
         views = part.chain(end)
         groups: list[LongestHit] = []
@@ -343,7 +350,6 @@ class PrefixCache:
                 for view in views
                 for of in (view.part,)
             )
-            unit = 1 if self.cost.recurrent else self.match_unit
             groups.append(over_window(runs, window.reach, unit))
         if self.cost.recurrent:
             ends = [

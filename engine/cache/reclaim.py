@@ -11,13 +11,16 @@ from dataclasses import dataclass
 
 from engine.cache.eviction import EvictionPolicy
 from engine.cache.index import root_of
-from engine.cache.page import TOKEN_BYTES, Page
+from engine.cache.page import Page
 from engine.cache.part import Part
 from engine.cache.store import Store
 
 _EMPTY_SHARE = 8  # room of more than 1/8 of a part's tokens is worth a copy to give back
-_WORTHLESS = -1.0
-_BRANCH = 2.0**60  # a state where several prompts part goes after all others
+
+Worth = tuple[int, float]  # the lowest is given up first: by class, then by the policy's rank
+_WORTHLESS = (0, 0.0)
+_ORDINARY = 1
+_BRANCH = 2  # a state where several prompts part
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,11 @@ class Reclaimed:
 class Reclaimer:
     """Takes memory from parts that nobody uses."""
 
-    def __init__(self, store: Store, policy: EvictionPolicy, *, partial_pages: bool) -> None:
+    def __init__(self, store: Store, policy: EvictionPolicy) -> None:
         self._store = store
         self._index = store.index
         self._cost = store.cost
         self._policy = policy
-        self._partial_pages = partial_pages
 
     def reclaim(self, num_bytes: int) -> Reclaimed:
         """Give back at least `num_bytes` if the parts that nobody uses have that much; least
@@ -50,7 +52,7 @@ class Reclaimer:
             if part not in self._store.parts or not self._can_give(part):
                 continue  # dropped along with another, or listed twice
             line = part.ancestry()
-            rival = heap[0][0] if heap else float("inf")
+            rival = heap[0][0] if heap else None
             pages += self._give(part, num_bytes - freed, rival)
             # What this freed may have been all that its ancestors were kept for.
             self._push(heap, line)
@@ -72,7 +74,7 @@ class Reclaimer:
                 if part not in self._store.parts or not self._can_give(part):
                     continue
                 line = part.ancestry()
-                pages += self._give(part, 1, float("inf"))
+                pages += self._give(part, 1, None)
                 self._push(heap, line, only_checkpoints=True)
         return Reclaimed(
             pages,
@@ -87,7 +89,7 @@ class Reclaimer:
 
     # Order
 
-    def _candidates(self, *, only_checkpoints: bool) -> list[tuple[float, int, Part]]:
+    def _candidates(self, *, only_checkpoints: bool) -> list[tuple[Worth, int, Part]]:
         heap = [
             (self._worth(part), part.serial, part)
             for part in self._store.parts
@@ -98,7 +100,7 @@ class Reclaimer:
 
     def _push(
         self,
-        heap: list[tuple[float, int, Part]],
+        heap: list[tuple[Worth, int, Part]],
         line: list[Part],
         *,
         only_checkpoints: bool = False,
@@ -142,7 +144,7 @@ class Reclaimer:
             ahead.extend((child, seam) for child in later.children if child.base - reach < seam)
         return False
 
-    def _worth(self, part: Part) -> float:
+    def _worth(self, part: Part) -> Worth:
         """Rank of what the part would give up first; empty room and tokens that cannot be found are
         worth nothing."""
         needed = part.needed_end
@@ -150,12 +152,13 @@ class Reclaimer:
             return _WORTHLESS
         if not self._cost.dense and part.checkpoint is not None and self._gives_checkpoint(part):
             at_end = sum(child.base == part.end for child in part.children)
-            return self._policy.rank(part.checkpoint) + (_BRANCH if at_end > 1 else 0.0)
+            kind = _BRANCH if at_end > 1 else _ORDINARY
+            return kind, self._policy.rank(part.checkpoint)
         if self._cost.recurrent:
             return _WORTHLESS
         ranks = [self._policy.rank(page) for page in part.pages if page.end > needed]
         last = max((page.end for page in part.pages), default=0)
-        return min(ranks) if ranks and last == part.end else _WORTHLESS
+        return (_ORDINARY, min(ranks)) if ranks and last == part.end else _WORTHLESS
 
     def _gives_checkpoint(self, part: Part) -> bool:
         return part.needed_end < part.end or self._has_spare(part)
@@ -167,24 +170,30 @@ class Reclaimer:
 
     # Giving
 
-    def _give(self, part: Part, num_bytes: int, rival: float) -> int:
+    def _give(self, part: Part, num_bytes: int, rival: Worth | None) -> int:
         """Returns the number of pages that are gone from the index."""
         if self._cost.dense:
             return self._shrink(part, num_bytes, rival)
         if not (self._is_mostly_full(part) and self._gives_checkpoint(part)):
             return self._cut(part, part.end)  # its empty room alone
+        root = None
         if part.checkpoint is not None:
+            root = root_of(part.checkpoint.node)
             self._index.remove_checkpoint(part.checkpoint)
+        gone = 0
         if part.needed_end < part.end:
-            return self._cut(part, part.needed_end)
-        self._store.drop_state(part)
-        for group in range(len(self._cost.windows)):
-            if part.storage.window_tokens(group) and not self._window_needed(part, group):
-                self._store.drop_window(part, group)
-        self._store.collect(part)
-        return 0
+            gone = self._cut(part, part.needed_end)
+        else:
+            self._store.drop_state(part)
+            for group in range(len(self._cost.windows)):
+                if part.storage.window_tokens(group) and not self._window_needed(part, group):
+                    self._store.drop_window(part, group)
+            self._store.collect(part)
+        if root is not None:
+            self._index.forget_root(root)
+        return gone
 
-    def _shrink(self, part: Part, num_bytes: int, rival: float) -> int:
+    def _shrink(self, part: Part, num_bytes: int, rival: Worth | None) -> int:
         """Cut tokens off the part's end: its empty room if that alone pays; else as many pages as
         give `num_bytes`, or a quarter of the part where more of it is worth no more than `rival`,
         since a cut copies what remains."""
@@ -196,7 +205,8 @@ class Reclaimer:
         for page in pages:
             slack = before - (page.end - part.base) * self._cost.bytes_per_token
             if slack >= num_bytes and (
-                part.end - page.end >= quarter or self._policy.rank(page) > rival
+                part.end - page.end >= quarter
+                or (rival is not None and (_ORDINARY, self._policy.rank(page)) > rival)
             ):
                 return self._cut(part, page.end)
         return self._cut(part, part.needed_end)
@@ -209,8 +219,8 @@ class Reclaimer:
         for page in self._pages_beyond(part, keep):
             root = root_of(page)
             gone += self._store.release_page(page, part)
-            if page.start < needed and self._partial_pages:
-                self._shorten(page, needed, part)
+            if page.start < needed:
+                self._store.shorten(page, needed, part)
         if keep > part.base:
             self._store.change(part, lambda storage: storage.truncate(keep - part.base))
             return gone
@@ -224,13 +234,3 @@ class Reclaimer:
         """Pages of the part that end after a position, last first."""
         pages = (page for page in part.pages if page.end > position)
         return sorted(pages, key=lambda page: -page.end)
-
-    def _shorten(self, page: Page, end: int, part: Part) -> None:
-        """Of a page that the part just gave up, keep the tokens before `end` findable: they are
-        still in use."""
-        assert page.parent is not None
-        key = page.key[: (end - page.start) * TOKEN_BYTES]
-        known = page.parent.children.get(key)
-        if known is None or known.part is None or known.end > known.part.needed_end:
-            prefilled = min(page.num_prefilled, end - page.start)
-            self._store.enter(page.parent, key, part, prefilled)

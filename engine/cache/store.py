@@ -19,8 +19,9 @@ class Store:
     states. `given_back` counts the bytes that were ever let go.
     """
 
-    def __init__(self, index: PageIndex, cost: KVCost) -> None:
+    def __init__(self, index: PageIndex, cost: KVCost, *, partial_pages: bool) -> None:
         self.index = index
+        self._partial_pages = partial_pages
         self.cost = cost
         self.parts: set[Part] = set()
         self.sealed_bytes = 0
@@ -102,6 +103,19 @@ class Store:
         """Take all pages of an open part out of the index, or over to parts that hold the same."""
         for page in sorted(part.pages, key=lambda page: -page.end):
             self.release_page(page, part)
+            if page.start < part.base:
+                self.shorten(page, part.base, part)
+
+    def shorten(self, page: Page, end: int, part: Part) -> None:
+        """Of a page that a part just gave up, keep the tokens before `end` findable on its chain:
+        they are still in use."""
+        if not self._partial_pages:
+            return
+        assert page.parent is not None
+        key = page.key[: (end - page.start) * TOKEN_BYTES]
+        known = page.parent.children.get(key)
+        if known is None or known.part is None or known.end > known.part.needed_end:
+            self.enter(page.parent, key, part, min(page.num_prefilled, end - page.start))
 
     def release_page(self, page: Page, part: Part) -> bool:
         """Take a page out of a part: over to another part that holds the same tokens, or (True) out

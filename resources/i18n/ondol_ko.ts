@@ -63,6 +63,14 @@
         <translation>로그 폴더 열기</translation>
     </message>
     <message>
+        <source>Ondol goes on without its window</source>
+        <translation>온돌은 창 없이 계속 실행됩니다</translation>
+    </message>
+    <message>
+        <source>It keeps answering your clients. To see the window again, start Ondol once more. {key} in the window quits it.</source>
+        <translation>클라이언트 요청에 계속 응답합니다. 창을 다시 보려면 온돌을 한 번 더 실행하세요. 종료하려면 창에서 {key} 키를 누르세요.</translation>
+    </message>
+    <message>
         <source>The engine stopped working</source>
         <translation>엔진이 작동을 멈춤</translation>
     </message>
@@ -485,6 +493,10 @@
         <translation>저장하는 중…</translation>
     </message>
     <message>
+        <source>This is what you were writing when Ondol ended. It is not saved yet.</source>
+        <translation>온돌이 종료될 때 작성하던 내용입니다. 아직 저장되지 않았습니다.</translation>
+    </message>
+    <message>
         <source>Not saved. {reason}</source>
         <translation>저장하지 못했습니다. {reason}</translation>
     </message>
@@ -654,6 +666,10 @@
     <message>
         <source>{state} · {architecture} · context of {tokens} tokens</source>
         <translation>{state} · {architecture} · 컨텍스트 토큰 {tokens}개</translation>
+    </message>
+    <message>
+        <source>{folder}, as the command line says, for this run.</source>
+        <translation>{folder} (명령줄에서 지정, 이번 실행에만 적용)</translation>
     </message>
     <message>
         <source>The starter model, which comes with Ondol.</source>
@@ -830,6 +846,14 @@
     <message>
         <source>Prefixes</source>
         <translation>프리픽스</translation>
+    </message>
+    <message>
+        <source>What you were writing when Ondol ended was kept.</source>
+        <translation>온돌이 종료될 때 작성하던 내용을 보관해 두었습니다.</translation>
+    </message>
+    <message>
+        <source>Go On Writing</source>
+        <translation>이어서 작성</translation>
     </message>
     <message>
         <source>Pin</source>
@@ -2073,6 +2097,117 @@
     <message>
         <source>ready</source>
         <translation>준비됨</translation>
+    </message>
+</context>
+<context>
+    <name>trouble</name>
+    <message>
+        <source>The model cannot be used.</source>
+        <translation>이 모델을 사용할 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>It cannot be kept warm.</source>
+        <translation>예열해 둘 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>There is already a prefix named “{name}”.</source>
+        <translation>이름이 “{name}”인 프리픽스가 이미 있습니다.</translation>
+    </message>
+    <message>
+        <source>A newer Ondol has written the database (format {found}; this one knows up to {supported}). Start the newer Ondol, or choose another data folder.</source>
+        <translation>더 새로운 온돌이 기록한 데이터베이스입니다(형식 {found}, 현재 온돌은 {supported}까지 지원). 새로운 온돌을 실행하거나 다른 데이터 폴더를 선택하세요.</translation>
+    </message>
+    <message>
+        <source>Line {line} cannot be used.</source>
+        <translation>{line}번째 줄을 사용할 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>It has {tokens} tokens, and {limit} is the most that fits.</source>
+        <translation>토큰이 {tokens}개이며, 최대 {limit}개까지 가능합니다.</translation>
+    </message>
+    <message>
+        <source>{budget} for prompts is more than the {memory} of memory there is.</source>
+        <translation>프롬프트용 메모리 {budget}는 이 컴퓨터의 메모리 {memory}보다 큽니다.</translation>
+    </message>
+    <message>
+        <source>{name} is a GGUF file, and Ondol loads model folders. Make one of it first: ondol import {name}</source>
+        <translation>GGUF 파일입니다: {name}. 온돌은 모델 폴더를 불러옵니다. 먼저 폴더로 변환하세요: ondol import {name}</translation>
+    </message>
+    <message>
+        <source>Process {pid} has this data folder.</source>
+        <translation>프로세스 {pid}번이 이 데이터 폴더를 사용하고 있습니다.</translation>
+    </message>
+    <message>
+        <source>The disk is full. Free some space and try again.</source>
+        <translation>디스크가 가득 찼습니다. 공간을 확보한 뒤 다시 시도하세요.</translation>
+    </message>
+    <message>
+        <source>Ondol may not write to its data folder, so nothing was changed.</source>
+        <translation>데이터 폴더에 쓸 권한이 없어 아무것도 변경하지 않았습니다.</translation>
+    </message>
+    <message>
+        <source>Another program is using the database. Close it and try again.</source>
+        <translation>다른 프로그램이 데이터베이스를 사용하고 있습니다. 그 프로그램을 닫고 다시 시도하세요.</translation>
+    </message>
+    <message>
+        <source>The database is damaged, or is none. It was left as it is.</source>
+        <translation>데이터베이스가 손상되었거나 데이터베이스가 아닙니다. 파일은 그대로 두었습니다.</translation>
+    </message>
+    <message>
+        <source>The disk could not be read or written.</source>
+        <translation>디스크를 읽거나 쓸 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>The database could not be brought up to date.</source>
+        <translation>데이터베이스를 새 형식으로 변환할 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>Ondol is ending.</source>
+        <translation>온돌을 종료하는 중입니다.</translation>
+    </message>
+    <message>
+        <source>This prefix, or this version of it, is gone.</source>
+        <translation>이 프리픽스 또는 이 버전이 더 이상 없습니다.</translation>
+    </message>
+    <message>
+        <source>This prefix is not pinned.</source>
+        <translation>고정되지 않은 프리픽스입니다.</translation>
+    </message>
+    <message>
+        <source>This cannot be used as it is.</source>
+        <translation>이대로는 사용할 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>This model could run code of its own.</source>
+        <translation>이 모델은 자체 코드를 실행할 수 있어 사용할 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>The model&apos;s chat template does not take this.</source>
+        <translation>모델의 채팅 템플릿이 이 내용을 받지 않습니다.</translation>
+    </message>
+    <message>
+        <source>This is no data folder of Ondol&apos;s.</source>
+        <translation>온돌의 데이터 폴더가 아닙니다.</translation>
+    </message>
+    <message>
+        <source>No chat has arrived yet.</source>
+        <translation>아직 받은 채팅이 없습니다.</translation>
+    </message>
+    <message>
+        <source>No model is running yet.</source>
+        <translation>아직 실행 중인 모델이 없습니다.</translation>
+    </message>
+    <message>
+        <source>Too many requests are waiting. Try again later.</source>
+        <translation>대기 중인 요청이 너무 많습니다. 나중에 다시 시도하세요.</translation>
+    </message>
+    <message>
+        <source>There is no text in it.</source>
+        <translation>내용이 없습니다.</translation>
+    </message>
+    <message>
+        <source>The system does not allow it.</source>
+        <translation>시스템에서 허용하지 않습니다.</translation>
     </message>
 </context>
 </TS>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -312,6 +313,16 @@ def test_what_an_engine_recorded_at_its_very_end_is_not_lost(serving: Rooms) -> 
     serving.stop_engine()
     serving.desk.stop()
     assert [one.id for one in answer(serving.desk.recent_requests())] == ["a"]
+
+
+def test_what_is_no_file_does_not_hold_the_storage(rooms: Rooms, tmp_path: Path) -> None:
+    """Nobody ever writes to the pipe, and the device has no end."""
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path in (tmp_path / "pipe.txt", Path("/dev/zero"), tmp_path):
+        with pytest.raises(InvalidTemplate, match="is no file"):
+            answer(rooms.desk.import_template(path))
+    (tmp_path / "real.txt").write_text("Be kind.")
+    assert answer(rooms.desk.import_template(tmp_path / "real.txt")).latest.content == "Be kind."
 
 
 def test_prices(serving: Rooms) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import app.doctor
+import app.packages
 from app.doctor import doctor
 from app.instance import Instance
 from app.settings import Settings
+from app.storage.store import FILE_NAME, Store
+from engine.errors import TemplateError
 from engine.model import device
 from engine.model.device import DeviceInfo
 from engine.snapshot import EngineState, Health
@@ -95,6 +100,17 @@ def test_a_model_that_cannot_be_loaded(
     assert "budgets" in out
 
 
+def test_a_broken_chat_template(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    def factory(*args: Any, **options: Any) -> ScriptedEngine:
+        engine = make_scripted_engine(*args, **options)
+        engine.format_error = TemplateError("This model has no chat template.")
+        return engine
+
+    assert doctor(settings, engine_factory=factory) == 1
+    out = capsys.readouterr().out
+    assert "- No chat can be answered: This model has no chat template.\n" in out
+
+
 def test_a_broken_folder_is_not_loaded(
     settings: Settings, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +170,111 @@ def test_one_finding_in_the_dark_ends_nothing(
 def test_versions_name_what_is_installed(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(app.doctor, "_PACKAGES", ("aiohttp", "no-such-package"))
+    monkeypatch.setattr(app.packages, "PACKAGES", ("aiohttp", "no-such-package"))
     doctor(settings, load=False)
     assert "no-such-package (not installed)" in capsys.readouterr().out
+
+
+def prefer(settings: Settings, **changes: Any) -> Path:
+    """Preferences as the window stores them; returns the database."""
+    assert settings.data_dir is not None
+    settings.data_dir.mkdir(exist_ok=True)
+    store = Store(settings.data_dir)
+    store.open()
+    store.update_preferences(lambda now: replace(now, **changes)).result(20)
+    store.close()
+    return settings.data_dir / FILE_NAME
+
+
+def test_what_was_chosen_in_the_window_counts(
+    settings: Settings, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = prefer(settings, model_folder=model, port=9123, kv_budget_bytes=300 * 1024**2)
+    before = sorted(path.name for path in database.parent.iterdir())
+    assert doctor(Settings(data_dir=settings.data_dir), engine_factory=make_scripted_engine) == 0
+    out = capsys.readouterr().out
+    for finding in (
+        "model     Tiny-1B in ",
+        "as chosen in the window",
+        "would listen on http://127.0.0.1:9123",
+        "budgets   KV 300.0 MiB, room for 307200 tokens",
+    ):
+        assert finding in out
+    assert sorted(path.name for path in database.parent.iterdir()) == before
+
+
+def test_the_command_line_counts_more(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefer(settings, model_folder=tmp_path / "Other-1B", kv_budget_bytes=300 * 1024**2)
+    given = replace(settings, kv_budget_bytes=400 * 1024**2)
+    assert doctor(given, engine_factory=make_scripted_engine) == 0
+    out = capsys.readouterr().out
+    assert "Tiny-1B in " in out
+    assert "KV 400.0 MiB" in out
+    assert "as chosen in the window" not in out
+
+
+def test_a_damaged_database_is_a_problem(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert settings.data_dir is not None
+    settings.data_dir.mkdir()
+    (settings.data_dir / FILE_NAME).write_text("this is no database" * 100)
+    assert doctor(settings, load=False) == 1
+    assert "cannot be read: file is not a database." in capsys.readouterr().out
+
+
+def test_a_budget_without_room_for_a_request(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With tokens of 1 KiB, and as if KV were allocated in steps of 262,144 of them."""
+    monkeypatch.setattr("app.doctor.LEAST_TOKENS", 256 * 1024)
+    tight = replace(settings, kv_budget_bytes=256 * 1024**2)
+    assert doctor(tight, engine_factory=make_scripted_engine) == 1
+    assert "256.0 MiB leaves no room for a request" in capsys.readouterr().out
+    enough = replace(settings, kv_budget_bytes=257 * 1024**2)
+    assert doctor(enough, engine_factory=make_scripted_engine) == 0
+
+
+def test_a_budget_beyond_the_memory(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor(replace(settings, kv_budget_bytes=MEMORY + 1), load=False) == 1
+    assert "8.0 GiB is more than the 8.0 GiB of memory" in capsys.readouterr().out
+    assert doctor(replace(settings, kv_budget_bytes=MEMORY), load=False) == 0
+
+
+@pytest.mark.parametrize("name", ["data", "data/logs", "data/models"])
+def test_a_folder_that_cannot_be_written_to(
+    settings: Settings, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_the_way = tmp_path / name
+    in_the_way.parent.mkdir(exist_ok=True)
+    in_the_way.write_text("a file is in the way")
+    assert doctor(settings, load=False) == 1
+    assert f"- Ondol cannot write to {in_the_way}: {in_the_way} is no folder.\n" in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_disk_that_is_nearly_full(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usage = shutil.disk_usage("/")._replace(free=1024)
+    monkeypatch.setattr("app.doctor.shutil.disk_usage", lambda _: usage)
+    assert doctor(settings, load=False) == 1
+    assert f"- The disk that holds {settings.data_dir} is nearly full.\n" in capsys.readouterr().out
+
+
+def test_a_read_only_folder(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As root every folder can be written to, so the refusal is made here."""
+    assert settings.data_dir is not None
+    settings.data_dir.mkdir()
+
+    def refuse(dir: Path) -> None:
+        raise OSError(errno.EROFS, "no")
+
+    monkeypatch.setattr("app.doctor.tempfile.TemporaryFile", refuse)
+    assert doctor(settings, load=False) == 1
+    assert "Read-only file system." in capsys.readouterr().out

@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
+from app.budget import KvBudgetTooLarge
 from app.home import Home
 from app.instance import InstanceHeld, find_holder
+from app.model_import import GgufFileGiven
 from app.paths import Paths, find_paths
 from app.server.http_thread import BindError
 from app.settings import Settings
@@ -73,6 +75,54 @@ def ask(home: Home, method: str, path: str, body: Any = None) -> tuple[int, Any]
     answer = response.status, json.loads(response.read())
     connection.close()
     return answer
+
+
+def test_a_budget_beyond_the_memory_is_refused(settings: Settings, paths: Paths) -> None:
+    home = Home(replace(settings, kv_budget_bytes=2**60), paths, make_scripted_engine)
+    with pytest.raises(KvBudgetTooLarge, match=r"more than the .* of memory"):
+        home.start()
+    assert home.stop() is True
+    assert find_holder(paths.data) is None
+
+
+def test_a_gguf_file_is_refused_with_the_way_out(settings: Settings, paths: Paths) -> None:
+    file = paths.data / "tiny.gguf"
+    file.touch()
+    home = Home(replace(settings, model=file), paths, make_scripted_engine)
+    with pytest.raises(GgufFileGiven, match=r"ondol import tiny\.gguf"):
+        home.start()
+    assert home.stop() is True
+
+
+def test_the_desk_knows_the_folder_of_the_command_line(
+    home: Home, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.start()
+    assert home.desk.given_model == settings.model
+    monkeypatch.setattr(catalog, "check_folder", lambda _: None)
+    home.desk.use_model(tmp_path / "other").result(20)
+    assert home.desk.given_model is None
+
+
+def test_a_folder_whose_name_is_no_utf8_breaks_no_metrics(
+    settings: Settings, paths: Paths, tmp_path: Path
+) -> None:
+    """The window stays, to say why and to have another chosen."""
+    folder = tmp_path / b"caf\xe9-1B".decode("utf-8", "surrogateescape")
+    home = Home(replace(settings, model=folder), paths, make_scripted_engine)
+    home.open()
+    home.listen()
+    with pytest.raises(ModelError, match=r"not UTF-8"):
+        home.load()
+    try:
+        connection = connect(home)
+        connection.request("GET", "/metrics")
+        response = connection.getresponse()
+        assert (response.status, "caf\ufffd-1B" in response.read().decode()) == (200, True)
+        connection.close()
+        assert ask(home, "GET", "/health")[0] == 503
+    finally:
+        assert home.stop() is True
 
 
 def test_a_home_serves_and_ends_in_order(home: Home, paths: Paths) -> None:

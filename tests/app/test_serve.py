@@ -57,7 +57,7 @@ def address(said: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_it_says_where_it_listens_and_a_signal_ends_it_well(
     start: Start, number: signal.Signals
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +62,7 @@ WRONG_VALUES: list[tuple[dict[str, object], str]] = [
     ({"stream": "true"}, "stream"),
     ({"stream": 1}, "stream"),
     ({"stream_options": True}, "stream_options"),
-    ({"stream": True, "stream_options": {"include_usage": 1}}, "include_usage"),
+    ({"stream": True, "stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
     ({"max_tokens": -1}, "max_tokens"),
     ({"max_tokens": 1.5}, "max_tokens"),
     ({"max_tokens": "10"}, "max_tokens"),
@@ -140,6 +141,16 @@ def test_what_is_not_done_is_refused(fields: dict[str, object], param: str, chat
         parse_chat_request(chat(**fields))
     assert (caught.value.status, caught.value.code) == (400, "unsupported_parameter")
     assert caught.value.param == param
+
+
+def test_an_unknown_kind_of_part_is_named(chat: Chat) -> None:
+    with pytest.raises(ApiError) as caught:
+        parse_chat_request(chat(messages=user([{"type": "hologram"}])))
+    assert caught.value.message == ("'messages[0].content[0].type' must be 'text', not 'hologram'.")
+    for nonsense in ("/etc/passwd", "A key of mine", "x" * 41, ["text"], None):
+        with pytest.raises(ApiError) as caught:
+            parse_chat_request(chat(messages=user([{"type": nonsense}])))
+        assert caught.value.message == "'messages[0].content[0].type' must be 'text'."
 
 
 def test_an_image_is_refused_by_its_type(chat: Chat) -> None:
@@ -298,6 +309,28 @@ class TestBodyLimits:
         assert (await response.json())["error"]["code"] == "request_timeout"
         gate.set()
         assert (await house.client.post(CHAT, json=chat())).status == 200
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "BR", "compress", "x-gzip", "gzip, br"])
+async def test_what_cannot_be_unpacked_is_refused_with_words(house: House, encoding: str) -> None:
+    """S12: with or without a library for it in the environment."""
+    headers = JSON | {"Content-Encoding": encoding, "Connection": "close"}
+    response = await house.client.post(CHAT, data=b"hello", headers=headers)
+    error = (await response.json())["error"]
+    assert (response.status, error["code"]) == (415, "unsupported_media_type")
+    assert error["message"].endswith("or with Content-Encoding: gzip or deflate.")
+
+
+@pytest.mark.parametrize(("text", "times"), [("x", 8_000_001), ("온돌", 1_400_000)])
+async def test_a_text_that_no_template_may_write_is_too_long(
+    house: House, chat: Chat, text: str, times: int
+) -> None:
+    content = io.BytesIO(json.dumps(chat(messages=user(text * times))).encode())
+    response = await house.client.post(CHAT, data=content, headers=JSON)
+    error = (await response.json())["error"]
+    assert (response.status, error["code"]) == (400, "context_length_exceeded")
+    assert "512 tokens" in error["message"]
+    assert not house.engine.formatted
 
 
 async def test_a_bug_is_told_by_number_only(

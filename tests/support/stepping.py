@@ -28,7 +28,7 @@ from engine.schedule.scheduler import Scheduler
 from engine.snapshot import PinStatus
 from tests.support.cache import make_cache
 from tests.support.engine import word_codec
-from tests.support.fake_runner import BYTES_PER_TOKEN, STEP_TOKENS, FakeRunner, FakeStorage
+from tests.support.fake_runner import BYTES_PER_TOKEN, STEP_TOKENS, FakeLayers, FakeRunner
 
 TOKENS_PER_S = 1000.0
 
@@ -46,8 +46,8 @@ class Clock:
 class TimedRunner(FakeRunner):
     """Every computed token takes a thousandth of a second of the clock."""
 
-    def __init__(self, clock: Clock, step: int) -> None:
-        super().__init__(step)
+    def __init__(self, clock: Clock, layers: FakeLayers) -> None:
+        super().__init__(layers=layers)
         self.forwards: list[list[str]] = []
         self._clock = clock
 
@@ -81,13 +81,22 @@ class SteppedLoop:
         storage_step: int = STEP_TOKENS,
         eos_ids: frozenset[int] = frozenset(),
         check_integrity: bool = True,
+        windows: tuple[int, ...] = (),
+        recurrent: bool = False,
+        checkpoint_share: float = 1.0,
     ) -> None:
         self.clock = Clock()
-        self.runner = TimedRunner(self.clock, storage_step)
-        self.cache = make_cache(
-            page_tokens, match_unit, new_storage=lambda: FakeStorage(storage_step)
-        )
+        layers = FakeLayers(windows, recurrent, storage_step)
+        self.runner = TimedRunner(self.clock, layers)
         self.budget = budget_tokens * BYTES_PER_TOKEN
+        self.cache = make_cache(
+            page_tokens,
+            match_unit,
+            step=storage_step,
+            windows=windows,
+            recurrent=recurrent,
+            most_checkpoint_bytes=int(self.budget * checkpoint_share),
+        )
         self.admission = Admission(self.cache, self.budget)
         self.scheduler = Scheduler(
             self.cache,

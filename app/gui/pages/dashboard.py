@@ -9,6 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QStackedLayout, QWidget
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.clock import HouseClock
 from app.gui.futures import follow
 from app.gui.page import MARGINS, Page
@@ -159,7 +160,7 @@ class Dashboard(Page):
         self._reading, self._answered = False, True
         self._today.fail_reading()
         words = self.tr("The history could not be read. {reason}")
-        self._trouble.setText(words.format(reason=error))
+        self._trouble.setText(words.format(reason=trouble.words(error)))
         self._trouble.show()
         self._show_now()
 

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.clock import HouseClock
 from app.gui.icons import icon
 from app.gui.page import MARGINS, Page
@@ -75,6 +76,9 @@ class PrefixesPage(Page):
         self._search, self._filter = QLineEdit(), QComboBox()
         self._new = QPushButton(self.tr("New"))
         self._undo, self._trouble = NoticeBar("delete", "secondary"), NoticeBar("error", "bad")
+        self._unsaved = NoticeBar("edit", "accent")
+        self._unsaved.setObjectName("unsaved")
+        self._looks_for_unsaved = False
         self._split = QSplitter(Qt.Orientation.Vertical)
         self._panels = Panels(self._split)
         self._make_controls()
@@ -92,6 +96,7 @@ class PrefixesPage(Page):
         return self._new
 
     def entered(self) -> None:
+        self._looks_for_unsaved = True
         self._library.open()
 
     def left(self) -> None:
@@ -106,6 +111,17 @@ class PrefixesPage(Page):
         elif not self._table.selected_rows() and self._rows.rowCount():
             self._table.select(self._rows.row(0).id)
         self._refresh()
+        if self._looks_for_unsaved:
+            self._looks_for_unsaved = False
+            self._offer_unsaved()
+
+    def _offer_unsaved(self) -> None:
+        unsaved = self._sheets.latest_unsaved()
+        if unsaved is None:
+            self._unsaved.dismiss()
+            return
+        told = self.tr("What you were writing when Ondol ended was kept.")
+        self._unsaved.tell(told, self.tr("Go On Writing"), self._sheets.go_on_writing)
 
     def _refresh(self) -> None:
         """The panel that fits what there is, and the details of what is selected."""
@@ -201,7 +217,9 @@ class PrefixesPage(Page):
 
     def _on_not_imported(self, path: Path, error: Exception) -> None:
         """Say why, and offer what would work instead."""
-        told = self.tr("{file} was not imported. {reason}").format(file=path.name, reason=error)
+        told = self.tr("{file} was not imported. {reason}").format(
+            file=path.name, reason=trouble.words(error)
+        )
         if isinstance(error, NameTaken):
             free = self._free_name(error.name)
             self._trouble.tell(
@@ -297,6 +315,7 @@ class PrefixesPage(Page):
         layout.setSpacing(2 * SPACE)
         layout.addLayout(bar)
         layout.addWidget(self._panels, 1)
+        layout.addWidget(self._unsaved)
         layout.addWidget(self._trouble)
         layout.addWidget(self._undo)
 

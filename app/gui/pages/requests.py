@@ -19,13 +19,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.desk import Desk
-from app.gui import text
+from app.gui import text, trouble
 from app.gui.clock import HouseClock
+from app.gui.empty_state import EmptyState
 from app.gui.futures import follow
 from app.gui.icons import icon
 from app.gui.page import MARGINS, Page
 from app.gui.requests.detail import DetailPane
-from app.gui.requests.empty import EmptyState
 from app.gui.requests.filter import RequestFilter
 from app.gui.requests.model import RequestModel
 from app.gui.requests.table import RequestTable
@@ -99,7 +99,9 @@ class RequestsPage(Page):
 
     def _on_no_history(self, error: Exception) -> None:
         self.trouble.setText(
-            self.tr("Earlier requests cannot be shown: {reason}").format(reason=error)
+            self.tr("Earlier requests cannot be shown: {reason}").format(
+                reason=trouble.words(error)
+            )
         )
         self.trouble.show()
         self._begin(())

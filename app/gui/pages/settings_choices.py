@@ -8,6 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.futures import follow
 from app.storage.settings_store import Preferences
 
@@ -41,7 +42,7 @@ class Choices(QObject):
             self._desk.preferences(),
             self,
             self._know,
-            lambda error: self.unreadable.emit(str(error)),
+            lambda error: self.unreadable.emit(trouble.words(error)),
         )
 
     def store(
@@ -57,7 +58,10 @@ class Choices(QObject):
             done()
 
         follow(
-            self._desk.update_preferences(change), self, stored, lambda error: failed(str(error))
+            self._desk.update_preferences(change),
+            self,
+            stored,
+            lambda error: failed(trouble.words(error)),
         )
 
     def waiting(self) -> frozenset[Waiting]:

@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.copy_button import CopyButton
 from app.gui.futures import follow
 
@@ -30,4 +31,4 @@ class DiagnosticsButton(CopyButton):
 
     def _not_made(self, error: Exception) -> None:
         self.setEnabled(True)
-        self.failed.emit(str(error))
+        self.failed.emit(trouble.words(error))

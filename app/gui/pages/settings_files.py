@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.desk import Desk
 from app.diagnostics import LOG_LINES, shorten_home
-from app.gui import text
+from app.gui import text, trouble
 from app.gui.futures import follow
 from app.gui.pages.settings_diagnostics import DiagnosticsButton
 from app.gui.pages.settings_form import Row, Section
@@ -95,4 +95,4 @@ class RemoveSection(Section):
 
     def _refuse(self, error: Exception) -> None:
         self.button.setEnabled(True)
-        self.row.note.say(str(error))
+        self.row.note.say(trouble.words(error))

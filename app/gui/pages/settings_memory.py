@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QWidget
 
 from app.budget import KvLimits
 from app.desk import Desk
-from app.gui import text
+from app.gui import text, trouble
 from app.gui.futures import follow
 from app.gui.pages.settings_choices import Choices
 from app.gui.pages.settings_form import Row, Section
@@ -69,7 +69,10 @@ class MemorySection(Section):
     def ask_limits(self) -> None:
         """Learn what is possible; another model changes it."""
         follow(
-            self._desk.kv_limits(), self, self._know, lambda error: self.row.note.say(str(error))
+            self._desk.kv_limits(),
+            self,
+            self._know,
+            lambda error: self.row.note.say(trouble.words(error)),
         )
 
     def refresh(self) -> None:
@@ -145,14 +148,15 @@ class MemorySection(Section):
             return ""
         if model is None or not model.bytes_per_token:
             return self.tr("How many tokens fit is known once a model is loaded.")
-        num_tokens = self._bytes // model.bytes_per_token
+        num_tokens = model.cost.tokens_within(self._bytes)
         for conversation in _CONVERSATIONS:
-            if conversation <= model.context_window and num_tokens >= 2 * conversation:
+            number = self._bytes // model.cost.prefix_bytes(conversation)
+            if conversation <= model.context_window and number >= 2:
                 return self.tr(
                     "Room for about {tokens} tokens, such as {number} conversations of {each}."
                 ).format(
                     tokens=text.count(about(num_tokens)),
-                    number=text.count(num_tokens // conversation),
+                    number=text.count(number),
                     each=text.count(conversation),
                 )
         return self.tr("Room for about {tokens} tokens.").format(

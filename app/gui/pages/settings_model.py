@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QWidget
 
 from app.desk import Desk
 from app.diagnostics import shorten_home
-from app.gui import text
+from app.gui import text, trouble
 from app.gui.futures import follow
 from app.gui.pages.settings_choices import Choices
 from app.gui.pages.settings_form import Row, Section
@@ -62,9 +62,8 @@ class ModelSection(Section):
         for button in (self.choose, self.starter):
             button.setEnabled(present is not None and not self._busy)
         failed = snapshot.state is EngineState.FAILED
-        self.starter.setVisible(
-            failed or (present is not None and present.model_folder is not None)
-        )
+        chosen = present is not None and present.model_folder is not None
+        self.starter.setVisible(failed or chosen or self._desk.given_model is not None)
 
     def _state(self, snapshot: Snapshot) -> str:
         if self._busy:
@@ -80,6 +79,11 @@ class ModelSection(Section):
 
     def _place(self) -> str:
         present = self._choices.present
+        given = self._desk.given_model
+        if given is not None:
+            return self.tr("{folder}, as the command line says, for this run.").format(
+                folder=shorten_home(str(given), Path.home())
+            )
         if present is None:
             return ""
         if present.model_folder is None:
@@ -87,7 +91,11 @@ class ModelSection(Section):
         return shorten_home(str(present.model_folder), Path.home())
 
     def _failure(self, snapshot: Snapshot) -> str:
-        return self._with_way_out(snapshot.reason) if snapshot.state is EngineState.FAILED else ""
+        return (
+            self._with_way_out(trouble.reason(snapshot))
+            if snapshot.state is EngineState.FAILED
+            else ""
+        )
 
     def _with_way_out(self, reason: str) -> str:
         if self._desk.snapshot.state is EngineState.FAILED:
@@ -103,13 +111,14 @@ class ModelSection(Section):
 
     def _refused(self, error: Exception) -> None:
         self._busy = False
-        known = isinstance(error, EngineError)
-        self._refusal = self._with_way_out(str(error)) if known else str(error)
+        known, told = isinstance(error, EngineError), trouble.words(error)
+        self._refusal = self._with_way_out(told) if known else told
         self.refresh()
 
     def _open_dialog(self) -> None:
         present = self._choices.present
-        start = present.model_folder if present and present.model_folder else Path.home()
+        chosen = self._desk.given_model or (present.model_folder if present else None)
+        start = chosen or Path.home()
         dialog = QFileDialog(self, self.tr("Choose a model folder"), str(start))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.Directory)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.futures import follow
 from app.gui.pages.settings_choices import Choices, Waiting
 from app.gui.pages.settings_form import Row, Section
@@ -99,10 +100,9 @@ class ServerSection(Section):
         """The box goes back to what it was, and the row says why."""
         self.login.setEnabled(True)
         self.login.setChecked(self._is_login_on)
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         self.login_row.note.say(
             self.tr("The login item could not be changed: {reason}.").format(
-                reason=reason.rstrip(".")
+                reason=trouble.words(error).rstrip(".")
             )
         )
 

@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.futures import follow
 from app.gui.prefixes.library import Library
 from app.gui.prefixes.rows import PrefixRow
@@ -134,7 +135,7 @@ class Commands(QObject):
                 ended()
 
             def went_wrong(error: Exception, row: PrefixRow = row) -> None:
-                complaints.append(complaint.format(name=row.name, reason=error))
+                complaints.append(complaint.format(name=row.name, reason=trouble.words(error)))
                 ended()
 
             follow(ask(row), self, went_well, went_wrong)

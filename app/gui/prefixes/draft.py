@@ -15,12 +15,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.prefixes import exact_text, words
 from app.gui.prefixes.captions import as_one_column, caption
 from app.gui.prefixes.diff_view import DiffView
 from app.gui.prefixes.field_note import FieldNote
 from app.gui.prefixes.price_line import PriceLine
 from app.gui.prefixes.text_area import TextArea
+from app.gui.prefixes.unsaved import Unsaved
 from app.gui.segments import Segments
 from app.gui.theme import SPACE
 from app.storage.content import TemplateKind
@@ -94,6 +96,25 @@ class DraftForm(QWidget):
 
     def tag_list(self) -> tuple[str, ...]:
         return tuple(tag for tag in map(str.strip, self.tags.text().split(",")) if tag)
+
+    def unsaved(self) -> Unsaved:
+        """All of it, to go on with another time."""
+        return Unsaved(
+            kind=self._kind,
+            template_id=self._template.id if self._template else None,
+            name=self.name.text(),
+            tags=self.tags.text(),
+            content=self.text.content() if self.touched else None,
+            note=self.note.text(),
+        )
+
+    def restore(self, unsaved: Unsaved) -> None:
+        """Go on where somebody had to stop."""
+        self.name.setText(unsaved.name)
+        self.tags.setText(unsaved.tags)
+        self.note.setText(unsaved.note)
+        if unsaved.content is not None:
+            self.text.restore(unsaved.content)
 
     def begin(self) -> None:
         """Put the cursor where one goes on."""
@@ -235,6 +256,6 @@ class DraftForm(QWidget):
 
     def _show_check(self, error: InvalidTemplate | None) -> None:
         self.text.clear_mark()
-        self._content_note.say(str(error) if error else "")
+        self._content_note.say(trouble.words(error) if error else "")
         if error is not None and error.line is not None:
             self.text.mark_line(error.line)

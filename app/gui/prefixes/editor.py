@@ -1,4 +1,4 @@
-"""The sheet in which a prefix is written. Nothing that was typed is lost."""
+"""The sheet in which a prefix is written. Nothing that was typed is lost, whatever ends Ondol."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QVBoxLayout, QWidget
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.dialogs import confirm
 from app.gui.futures import follow
 from app.gui.prefixes.draft import DraftForm
 from app.gui.prefixes.field_note import FieldNote
 from app.gui.prefixes.price_line import Question
+from app.gui.prefixes.unsaved import UnsavedWork
+from app.gui.sheet import WritingSheet
 from app.gui.theme import SPACE
 from app.storage.content import TemplateKind, clean_name, clean_tags
 from app.storage.errors import InvalidTemplate, NameTaken
@@ -33,7 +36,7 @@ class _Draft:
     note: str
 
 
-class EditorSheet(QDialog):
+class EditorSheet(WritingSheet):
     """Writes a new template, or the next version of one.
 
     saved(Template, bool)   it is stored; whether its text is another than before
@@ -60,8 +63,11 @@ class EditorSheet(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(720, 540)
 
+        self._work = UnsavedWork(desk.data_folder)
+        self._first_kind = kind
         self._form = DraftForm(desk, kind, template, self)
         self._trouble = FieldNote()
+        self._restored = FieldNote("warning")
         self._buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self._save_button = self._buttons.addButton(
             self.tr("Create"), QDialogButtonBox.ButtonRole.AcceptRole
@@ -70,6 +76,7 @@ class EditorSheet(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
         layout.setSpacing(2 * SPACE)
+        layout.addWidget(self._restored)
         layout.addWidget(self._form, 1)
         layout.addWidget(self._trouble)
         layout.addWidget(self._buttons)
@@ -79,8 +86,9 @@ class EditorSheet(QDialog):
         self._buttons.accepted.connect(self.save)
         self._buttons.rejected.connect(self.reject)
         self._fields_before = self._fields()
+        restored = self._restore()
         self._on_change()
-        if template is not None:
+        if restored or template is not None:
             self._count()
         self._form.begin()
 
@@ -116,7 +124,27 @@ class EditorSheet(QDialog):
         else:
             self._leave()
 
+    def keep_unsaved(self) -> None:
+        """Ondol ends without asking: the sheet that is opened next goes on from here."""
+        if self.has_changes and self.isEnabled():
+            self._forget_unsaved()  # of the kind it had at first
+            self._work.keep(self._form.unsaved())
+
+    def _restore(self) -> bool:
+        """Show what `keep_unsaved` has kept; returns whether there was anything."""
+        unsaved = self._work.find(self._form.kind, self._template.id if self._template else None)
+        if unsaved is not None:
+            self._form.restore(unsaved)
+            self._restored.say(
+                self.tr("This is what you were writing when Ondol ended. It is not saved yet.")
+            )
+        return unsaved is not None
+
+    def _forget_unsaved(self) -> None:
+        self._work.forget(self._first_kind, self._template.id if self._template else None)
+
     def _leave(self) -> None:
+        self._forget_unsaved()
         self._form.stop()
         super().reject()
 
@@ -165,6 +193,7 @@ class EditorSheet(QDialog):
         follow(answer, self, done, self._on_failure)
 
     def _finish(self, template: Template) -> None:
+        self._forget_unsaved()
         self._form.stop()
         self.saved.emit(template, self._text_changed)
         self.accept()
@@ -174,23 +203,23 @@ class EditorSheet(QDialog):
         self.setEnabled(True)
         self._on_change()
         if isinstance(error, NameTaken):
-            self._form.complain_of_name(str(error))
+            self._form.complain_of_name(trouble.words(error))
         elif isinstance(error, InvalidTemplate):
             self._form.complain_of_content(error)
         else:
-            self._trouble.say(self.tr("Not saved. {reason}").format(reason=error))
+            self._trouble.say(self.tr("Not saved. {reason}").format(reason=trouble.words(error)))
 
     def _is_valid(self, draft: _Draft) -> bool:
         """Says at name and tags what is wrong with them; the text is checked by the storage."""
         try:
             clean_name(draft.name)
         except InvalidTemplate as error:
-            self._form.complain_of_name(str(error))
+            self._form.complain_of_name(trouble.words(error))
             return False
         try:
             clean_tags(draft.tags)
         except InvalidTemplate as error:
-            self._form.complain_of_tags(str(error))
+            self._form.complain_of_tags(trouble.words(error))
             return False
         return True
 

@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.clock import HouseClock
 from app.gui.futures import follow
 from app.gui.prefixes.model import PrefixModel
@@ -91,7 +92,7 @@ class Library(QObject):
         def failed(error: Exception) -> None:
             if answers is self._reading:
                 self._reading = None
-                self.failed.emit(str(error))
+                self.failed.emit(trouble.words(error))
 
         follow(self._desk.templates(), self, keep("templates"), failed)
         follow(self._desk.deleted_templates(), self, keep("deleted"), failed)

@@ -7,24 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QObject, Qt, Signal
 
 from app.gui.prefixes import words
 from app.gui.prefixes.columns import NUMBERS, Column, cell_text, heading, sort_key
 from app.gui.prefixes.rows import PrefixRow
+from app.gui.table_model import ROOT, ColumnsModel, Index
 
 ROW_ROLE = Qt.ItemDataRole.UserRole
 SORT_ROLE = Qt.ItemDataRole.UserRole + 1
 
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _SHOWN = [
     ROW_ROLE,
     SORT_ROLE,
@@ -32,17 +24,17 @@ _SHOWN = [
     Qt.ItemDataRole.ToolTipRole,
     Qt.ItemDataRole.AccessibleTextRole,
 ]
-_Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 
 
-class PrefixModel(QAbstractTableModel):
+class PrefixModel(ColumnsModel):
     """Rows in the order in which they became known; a proxy sorts. `clock` gives Unix seconds.
 
     changed()   some rows differ; once for however many
     """
 
     changed = Signal()
+    columns = Column
+    numbers = NUMBERS
 
     def __init__(
         self, parent: QObject | None = None, clock: Callable[[], float] = time.time
@@ -76,7 +68,7 @@ class PrefixModel(QAbstractTableModel):
         self.change(row for row in wanted.values() if row.id in self._number_of)
         if new:
             first = len(self._rows)
-            self.beginInsertRows(_ROOT, first, first + len(new) - 1)
+            self.beginInsertRows(ROOT, first, first + len(new) - 1)
             self._rows.extend(new)
             self._number_rows()
             self.endInsertRows()
@@ -103,13 +95,13 @@ class PrefixModel(QAbstractTableModel):
                     aged.append(number)
         self._tell(aged, Column.LAST_USED)
 
-    def rowCount(self, parent: _Index = _ROOT) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: _Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(Column)
+    def heading(self, column: int) -> str:
+        return heading(Column(column))
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
         row, column = self._rows[index.row()], Column(index.column())
@@ -119,7 +111,7 @@ class PrefixModel(QAbstractTableModel):
             case Qt.ItemDataRole.ToolTipRole:
                 return _tool_tip(row, column)
             case Qt.ItemDataRole.TextAlignmentRole:
-                return _RIGHT if column in NUMBERS else _LEFT
+                return self.alignment(column)
             case _ if role == ROW_ROLE:
                 return row
             case _ if role == SORT_ROLE:
@@ -127,23 +119,9 @@ class PrefixModel(QAbstractTableModel):
             case _:
                 return None
 
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(Column):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return heading(Column(section))
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section in NUMBERS else _LEFT
-        return None
-
     def _remove(self, numbers: Sequence[int]) -> None:
         for first, last in reversed(_spans(numbers)):
-            self.beginRemoveRows(_ROOT, first, last)
+            self.beginRemoveRows(ROOT, first, last)
             del self._rows[first : last + 1]
             self._number_rows()
             self.endRemoveRows()

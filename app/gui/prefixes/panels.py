@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from app.gui.empty_state import EmptyState
 from app.gui.prefixes.welcome import Welcome
-from app.gui.requests.empty import EmptyState
 
 
 class Panels(QStackedWidget):

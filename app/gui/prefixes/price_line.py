@@ -8,6 +8,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.desk import Desk
+from app.gui import trouble
 from app.gui.futures import follow
 from app.gui.prefixes import words
 from app.prefixes import Price
@@ -75,7 +76,7 @@ class PriceLine(QLabel):
             elif isinstance(error, EngineUnavailable):
                 self.setText(self.tr("Tokens are counted as soon as a model serves."))
             else:
-                self.setText(str(error))
+                self.setText(trouble.words(error))
 
         if not content.strip():
             self.setText("")

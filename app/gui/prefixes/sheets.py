@@ -15,6 +15,7 @@ from app.gui.prefixes.editor import EditorSheet
 from app.gui.prefixes.library import Library
 from app.gui.prefixes.rows import PrefixRow
 from app.gui.prefixes.together import TogetherSheet, policies_among
+from app.gui.prefixes.unsaved import Unsaved, UnsavedWork
 from app.gui.prefixes.versions import VersionsSheet
 from app.storage.content import TemplateKind
 from app.storage.templates import Template
@@ -36,6 +37,7 @@ class Sheets:
         self._commands = commands
         self._page = page
         self._created = created
+        self._work = UnsavedWork(desk.data_folder)
 
     def write(self, kind: TemplateKind) -> None:
         """A new template."""
@@ -60,6 +62,24 @@ class Sheets:
 
         sheet.saved.connect(saved)
         sheet.open()
+
+    def latest_unsaved(self) -> Unsaved | None:
+        """What somebody was writing when Ondol last ended."""
+        kept = self._work.all()
+        return kept[-1] if kept else None
+
+    def go_on_writing(self) -> None:
+        """Open the sheet of `latest_unsaved`, if it still is there."""
+        unsaved = self.latest_unsaved()
+        if unsaved is None:
+            return
+        row = None
+        if unsaved.template_id is not None:
+            row = self._library.model.find(unsaved.template_id)
+        if row is not None and not row.deleted:
+            self.edit(row)
+        else:
+            self.write(self._work.begin_anew(unsaved).kind)
 
     def versions(self, row: PrefixRow) -> None:
         sheet = VersionsSheet(self._desk, row, self._page)

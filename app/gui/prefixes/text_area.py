@@ -39,6 +39,13 @@ class TextArea(QPlainTextEdit):
         self.setPlainText(text)
         self.document().setModified(False)
 
+    def restore(self, text: str) -> None:
+        """As `set_content`, but as if somebody had just typed it in the place of what is there."""
+        if not self._original:
+            self._original = text  # its line ends
+        self.setPlainText(text)
+        self.document().setModified(True)
+
     def content(self) -> str:
         if not self.document().isModified():
             return self._original

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.desk import Desk
-from app.gui import text
+from app.gui import text, trouble
 from app.gui.futures import follow
 from app.gui.prefixes.diff_view import DiffView
 from app.gui.prefixes.rows import PrefixRow
@@ -109,7 +109,7 @@ class VersionsSheet(QDialog):
         self.list.setFocus()
 
     def _complain(self, error: Exception) -> None:
-        self._heading.setText(str(error))
+        self._heading.setText(trouble.words(error))
 
     def _show(self, at: int) -> None:
         self._enable()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from app.gui import text
+from app.gui import text, trouble
 from app.gui.prefixes.rows import PrefixRow
 from app.prefixes import Price
 from app.storage.content import TemplateKind
@@ -120,7 +120,7 @@ def state_explained(row: PrefixRow) -> str:
         case PinState.READY:
             return QCoreApplication.translate("prefixes", "It stays until memory is needed.")
         case PinState.FAILED:
-            return row.trouble
+            return trouble.refusal(row.trouble)
 
 
 def pinned(row: PrefixRow) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QSortFilterProxyModel, Qt
 
-from app.gui.requests.model import Column, Index, RequestModel
+from app.gui.requests.model import Column, RequestModel
 from app.gui.requests.words import RequestState
+from app.gui.table_model import Index
 
 
 class RequestFilter(QSortFilterProxyModel):

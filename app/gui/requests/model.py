@@ -7,25 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QCoreApplication,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-)
+from PySide6.QtCore import QCoreApplication, QObject, Qt
 
 from app.desk import RECENT_KEPT
 from app.gui import text
 from app.gui.requests import words
+from app.gui.table_model import ROOT, ColumnsModel, Index
 from engine.request import RequestRecord
 
-Index = QModelIndex | QPersistentModelIndex
-
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
-
-_NO_INDEX = QModelIndex()
 
 
 class Column(enum.IntEnum):
@@ -82,8 +72,11 @@ def make_row(record: RequestRecord) -> Row:
     return Row(record, state, words.cached_share(record), texts, sort_keys, search_key)
 
 
-class RequestModel(QAbstractTableModel):
+class RequestModel(ColumnsModel):
     """At most `most` requests; beyond it the oldest go. A request is taken once, by its id."""
+
+    columns = Column
+    numbers = NUMBERS
 
     def __init__(self, parent: QObject | None = None, most: int = RECENT_KEPT) -> None:
         super().__init__(parent)
@@ -100,7 +93,7 @@ class RequestModel(QAbstractTableModel):
                 new.append(make_row(record))
         self._drop_oldest(len(self._rows) + len(new) - self._most)
         if new:
-            self.beginInsertRows(_NO_INDEX, 0, len(new) - 1)
+            self.beginInsertRows(ROOT, 0, len(new) - 1)
             self._rows += new
             self.endInsertRows()
 
@@ -121,16 +114,16 @@ class RequestModel(QAbstractTableModel):
         if number <= 0:
             return
         last = len(self._rows) - 1
-        self.beginRemoveRows(_NO_INDEX, last - number + 1, last)
+        self.beginRemoveRows(ROOT, last - number + 1, last)
         self._ids.difference_update(row.record.id for row in self._rows[:number])
         del self._rows[:number]
         self.endRemoveRows()
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(Column)
+    def heading(self, column: int) -> str:
+        return header(Column(column))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
@@ -141,7 +134,7 @@ class RequestModel(QAbstractTableModel):
             case Qt.ItemDataRole.DisplayRole:
                 return row.texts[column]
             case Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(column)
+                return self.alignment(column)
             case Qt.ItemDataRole.ToolTipRole:
                 return _tool_tip(row, column)
             case Qt.ItemDataRole.AccessibleTextRole:
@@ -150,20 +143,6 @@ class RequestModel(QAbstractTableModel):
                 return row
             case _:
                 return None
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(Column):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return header(Column(section))
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(section)
-        return None
 
 
 def header(column: Column) -> str:
@@ -184,11 +163,6 @@ def header(column: Column) -> str:
             return QCoreApplication.translate("requests", "Tokens/s")
         case Column.STATE:
             return QCoreApplication.translate("requests", "State")
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column in NUMBERS else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
 
 
 def _tool_tip(row: Row, column: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -19,6 +21,8 @@ from shiboken6 import isValid
 
 from app.gui.dialogs import PortDialog
 from app.gui.prefixes.editor import EditorSheet
+from app.gui.prefixes.notice import NoticeBar
+from app.gui.prefixes.unsaved import UnsavedWork
 from app.gui.theme import theme
 from app.gui.tray.menu import Item
 from app.gui.tray.status import TrayState
@@ -206,16 +210,88 @@ def test_closing_the_window_leaves_ondol_in_the_menu_bar(house: House) -> None:
     assert window.isVisible()
 
 
-def test_without_an_icon_closing_the_window_quits(house: House) -> None:
+def test_without_an_icon_closing_the_window_leaves_a_server_and_is_told_once(
+    house: House, paths: Paths
+) -> None:
     house.tray.visible = False
-    house.run_request()
     window_of(house).close()
-    house.dialog(QMessageBox).button(QMessageBox.StandardButton.Cancel).click()
-    assert window_of(house).isVisible()
+    box = house.dialog(QMessageBox)
+    assert box.text() == "Ondol goes on without its window"
+    assert "start Ondol once more" in box.informativeText()
+    box.button(QMessageBox.StandardButton.Ok).click()
     assert house.codes == []
+    assert health(house) == 200
+    assert raise_in_another_process(house, paths) == 0
+    assert window_of(house).isVisible()
     window_of(house).close()
-    click(house.dialog(QMessageBox), "Quit")
+    house.wait(lambda: stored_while_running(house).told_of_hiding)
+    assert not any(widget.isVisible() for widget in house.qapp.topLevelWidgets())
+
+
+def raise_in_another_process(house: House, paths: Paths) -> int:
+    ask = "import sys; from pathlib import Path; from app.gui.raise_window import raise_running;"
+    ask += "sys.exit(not raise_running(Path(sys.argv[1])))"
+    process = subprocess.Popen([sys.executable, "-c", ask, str(paths.data)])
+    house.wait(lambda: process.poll() is not None)
+    return process.returncode
+
+
+def test_what_was_told_in_another_run_is_not_told_again(
+    make_house: MakeHouse, paths: Paths
+) -> None:
+    prefer(paths, told_of_hiding=True)
+    house = make_house()
+    house.tray.visible = False
+    house.app.start()
+    house.wait_ready()
+    window_of(house).close()
+    house.wait(house.home.desk.preferences().done)
+    house.qapp.processEvents()
+    assert not any(widget.isVisible() for widget in house.qapp.topLevelWidgets())
+    assert house.codes == []
+
+
+def test_told_that_it_goes_on_one_may_quit(house: House) -> None:
+    house.tray.visible = False
+    window_of(house).close()
+    click(house.dialog(QMessageBox), "Quit Ondol")
     assert house.codes == [0]
+
+
+def test_a_signal_keeps_what_is_being_written(
+    make_house: MakeHouse, house: House, paths: Paths
+) -> None:
+    sheet = EditorSheet(house.home.desk, TemplateKind.DOCUMENT, parent=window_of(house))
+    sheet.open()
+    house.qtbot.keyClicks(sheet.form.name, "Oven")
+    sheet.form.text.insertPlainText("180 degrees")
+    house.app.leave()
+    assert house.codes == [0]
+    assert house.close()
+    (kept,) = UnsavedWork(paths.data).all()
+    assert (kept.name, kept.content, kept.kind) == ("Oven", "180 degrees", TemplateKind.DOCUMENT)
+    second = make_house()
+    second.app.start()
+    second.wait_ready()
+    window_of(second).show_page("prefixes")
+    bar = window_of(second).findChild(NoticeBar, "unsaved")
+    assert bar is not None
+    second.wait(bar.isVisible)
+    bar.press()
+    (again,) = window_of(second).findChildren(EditorSheet)
+    assert (again.form.name.text(), again.form.text.content()) == ("Oven", "180 degrees")
+    assert again.has_changes
+    again.save()
+    second.wait(lambda: not sheet_is_open(again))
+    assert UnsavedWork(paths.data).all() == ()
+
+
+def test_removing_everything_keeps_nothing_that_is_unsaved(house: House, paths: Paths) -> None:
+    sheet = EditorSheet(house.home.desk, TemplateKind.DOCUMENT, parent=window_of(house))
+    sheet.open()
+    house.qtbot.keyClicks(sheet.form.name, "Oven")
+    house.app.remove_everything()
+    assert UnsavedWork(paths.data).all() == ()
 
 
 def test_started_at_login_there_is_only_the_icon(make_house: MakeHouse) -> None:

@@ -54,7 +54,7 @@ class Driver:
         self.qtbot, self.page, self.desk, self.clock = qtbot, page, desk, clock
         self.table = self.one(PrefixTable)
         (self.actions,) = page.findChildren(Actions)
-        self.trouble, self.undo = page.findChildren(NoticeBar)
+        self.unsaved, self.trouble, self.undo = page.findChildren(NoticeBar)
 
     def one(self, kind: type[W]) -> W:
         """The only widget of a kind."""

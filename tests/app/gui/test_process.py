@@ -62,7 +62,7 @@ def tell(process: subprocess.Popen[str], line: str) -> None:
     process.stdin.flush()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_well(start: Start, data: Path, number: signal.Signals) -> None:
     process = start()
     wait_until(lambda: find_holder(data) is not None)

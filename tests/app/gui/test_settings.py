@@ -89,6 +89,15 @@ def wait_for_answers(qtbot: QtBot, page: SettingsPage, desk: FakeDesk) -> None:
 # Reading
 
 
+def test_a_model_of_the_command_line_is_no_starter(
+    make_page: Callable[[], SettingsPage], fake_desk: FakeDesk
+) -> None:
+    fake_desk.given_model = Path("/models/Given-1B")
+    page = make_page()
+    assert "/models/Given-1B, as the command line says, for this run." in page.model.row.help.text()
+    assert not page.model.starter.isHidden()
+
+
 def test_shows_what_is_stored(
     qtbot: QtBot, fake_desk: FakeDesk, make_page: Callable[[], SettingsPage]
 ) -> None:

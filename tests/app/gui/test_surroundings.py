@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.gui import mac, remembered_look
 from app.gui.engine_watch import EngineWatch, News
 from app.gui.look import Look
-from app.gui.raise_window import RaiseServer, _server_name, raise_running
+from app.gui.raise_window import SOCKET_NAME, RaiseServer, _server_names, raise_running
 from app.gui.run import _remove_everything
 from app.gui.signals import signals_call
 from app.gui.theme import theme
@@ -76,8 +76,36 @@ def test_a_socket_left_behind_by_a_crash_is_replaced(qtbot: QtBot, tmp_path: Pat
 
 
 def test_other_folders_have_other_names(tmp_path: Path) -> None:
-    assert _server_name(tmp_path) != _server_name(tmp_path / "other")
-    assert len(_server_name(tmp_path)) < 32
+    assert not set(_server_names(tmp_path)) & set(_server_names(tmp_path / "other"))
+    assert len(_server_names(tmp_path)[1]) < 32
+
+
+def test_it_listens_in_the_data_folder_whatever_tmpdir_says(
+    server: RaiseServer, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (tmp_path / SOCKET_NAME).is_socket()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+    with ask_in_another_process(tmp_path) as another:
+        with qtbot.waitSignal(server.raised, timeout=20_000):
+            pass
+        qtbot.waitUntil(lambda: another.poll() is not None)
+    assert another.returncode == 0
+    server.close()
+    assert not (tmp_path / SOCKET_NAME).exists()
+
+
+def test_a_path_too_long_for_a_socket_is_no_obstacle(qtbot: QtBot, tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    server = RaiseServer(deep)
+    with ask_in_another_process(deep) as another:
+        with qtbot.waitSignal(server.raised, timeout=20_000):
+            pass
+        qtbot.waitUntil(lambda: another.poll() is not None)
+    assert another.returncode == 0
+    server.close()
+    server.deleteLater()
 
 
 def test_nonsense_on_the_socket_raises_nothing(
@@ -86,7 +114,7 @@ def test_nonsense_on_the_socket_raises_nothing(
     with qtbot.assertNotEmitted(server.raised):
         for words in (b"dance\n", b"x" * 5000):
             socket = QLocalSocket()
-            socket.connectToServer(_server_name(tmp_path))
+            socket.connectToServer(_server_names(tmp_path)[0])
             socket.write(words)
             qtbot.waitUntil(
                 lambda socket=socket: (
@@ -96,7 +124,7 @@ def test_nonsense_on_the_socket_raises_nothing(
             socket.deleteLater()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_reaches_the_main_thread_once(qtbot: QtBot, number: signal.Signals) -> None:
     before = signal.getsignal(number)
     called: list[bool] = []

@@ -164,7 +164,9 @@ def test_size_and_page_come_back(qtbot: QtBot, make_window: MakeWindow) -> None:
 
 
 @pytest.mark.parametrize(
-    "state", ["", "{}", "[1]", '{"geometry": "?", "page": 3}', '{"page": "moon"}']
+    "state",
+    ["", "{}", "[1]", '{"geometry": "?", "page": 3}', '{"page": "moon"}', "[" * 5000],
+    ids=range(6),
 )
 def test_a_broken_state_file_is_no_trouble(
     make_window: MakeWindow, tmp_path: Path, state: str

@@ -116,9 +116,7 @@ def test_what_version_1_wrote_is_all_there(version_1: Path) -> None:
             pins.Pin(1, "latest", 1800000200.0),
             pins.Pin(2, 1, 1800000300.0, with_template_id=1),
         )
-        assert settings_store.load(db) == Preferences(
-            port=9000, appearance=Appearance.DARK, launched_before=True
-        )
+        assert settings_store.load(db) == Preferences(port=9000, appearance=Appearance.DARK)
         (record,) = history.recent(db, 10)
         assert (record.id, record.usage.cached_tokens) == ("chatcmpl-1", 1500)
         minute = aggregates.last_24_hours(db, now=1800000599.0)[-1]

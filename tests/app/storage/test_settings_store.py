@@ -18,7 +18,7 @@ CHOSEN = Preferences(
     appearance=Appearance.DARK,
     language=Language.KOREAN,
     start_at_login=True,
-    launched_before=True,
+    told_of_hiding=True,
     last_run_clean=False,
 )
 
@@ -87,9 +87,9 @@ def test_a_stored_value_that_cannot_be_used_harms_no_other(
     db.table("preference").insert_all(
         [
             {"name": name, "value": value},
-            {"name": "launched_before", "value": "true"},
+            {"name": "told_of_hiding", "value": "true"},
             {"name": "of_another_day", "value": "7"},
         ]
     )
-    assert settings_store.load(db) == Preferences(launched_before=True)
+    assert settings_store.load(db) == Preferences(told_of_hiding=True)
     assert caplog.messages == [f"the stored preference {name} has no usable value"]

@@ -5,31 +5,7 @@ lies), rows (running requests) and holds. "10 free blocks of 16" is a budget of 
 of whole pages come from a cache whose match unit is the page; token-granular numbers stand beside
 them.
 
-Elsewhere: A3, A5, A7, B1, B3, B4, I4 (orders of a free list) in test_eviction; B6, B7, I1, G6 in
-test_identity; section G in test_oracle_tree; section K in test_oracle_reuse; E8 in test_scheduler.
-
-Set-up not given: A8, on which A9 builds; its neighbours leave one reading, both requests are freed.
-
-| row | here |
-|---|---|
-| A1, A2 (ids) | not adopted: pages have places in a tree, not numbers |
-| A3, A5, A7, I4 | replaced by the order in which memory is given back |
-| A17 | not adopted: prompt log-probabilities are not served |
-| A19 | adopted: session and client are no part of an identity |
-| A20 | with images, when a model takes them |
-| A22 | not adopted: nobody listens to cache events |
-| A23 | replaced by admission: prompt, answer and growth of running rows fit, or it waits |
-| A24, section C, D, G7, G9 | with sliding windows and recurrent states |
-| A26, B12, G10 | not adopted: no draft models |
-| B9, B10 | replaced by counters that never fall; a rate is their difference |
-| G11 | LRU; other policies fit the same interface |
-| G12, G18, G19 | not adopted |
-| G17 | numeric, with the models |
-| I2 | replaced by the limit of prompt - 1 tokens |
-| I5 | adopted: publication follows the step |
-| I6 | replaced by admission: a running row never runs out of memory, so nothing is preempted |
-| I7 | adopted: one prefill chunk a step |
-| K14 | replaced by publication after every step |
+ORACLES.md says what became of every row.
 """
 
 from __future__ import annotations

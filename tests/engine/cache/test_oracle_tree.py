@@ -1,4 +1,5 @@
-"""The oracle's rows of section G, for one full-attention group: tree, locks, conversations."""
+"""The oracle's rows of sections G and J, for one full-attention group: tree, locks,
+conversations."""
 
 from __future__ import annotations
 
@@ -123,6 +124,52 @@ def test_clients_in_many_rounds_find_their_history_every_time_G20() -> None:
             history[client] += answer
     assert loop.runner.num_computed == sum(len(tokens) - 1 for tokens in history)
     loop.cache.check_integrity()
+
+
+def test_the_last_token_of_an_answer_was_never_computed_J1() -> None:
+    cache = make_cache()
+    run(cache, list(range(1, 9)), answer=[20, 21])
+    assert cache.match([*range(1, 9), 20, 21]).num_tokens == 9
+
+
+@pytest.mark.parametrize("page", [1, 2, 16])
+def test_edges_split_where_tokens_part_J12(page: int) -> None:
+    cache = make_cache(page, 1)
+    asked = [[1, 2, 3, 4, 5], [1, 2, 3, 6, 7], [1, 2, 8, 9]]
+    assert [run(cache, tokens) for tokens in asked] == [0, 3, 2]
+    assert [cache.match(tokens).num_tokens for tokens in asked] == [5, 5, 4]
+    assert sorted((part.base, part.end) for part in cache.parts) == [(0, 5), (2, 4), (3, 5)]
+    cache.check_integrity()
+
+
+def test_a_full_edge_is_preferred_and_among_partial_ones_the_longest_J13() -> None:
+    """Pages of 4. [1, 2, 3, 4] is a full page; beside it are partly filled ones."""
+    cache = make_cache(4, 1)
+    full, short, long = [1, 2, 3, 4, 5, 6], [1, 2, 8], [1, 2, 3, 9]
+    for tokens in (full, short, long):
+        run(cache, tokens)
+    assert cache.match([1, 2, 3, 4, 5, 7]).num_tokens == 5
+    assert cache.match([1, 2, 3, 9, 7]).num_tokens == 4
+    assert cache.match([1, 2, 3, 7]).num_tokens == 3
+    assert cache.match([1, 2, 8, 7]).num_tokens == 3
+    assert cache.match([1, 2, 7]).num_tokens == 2
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "shared"),
+    [
+        ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5], 5),
+        ([1, 2, 3], [4, 5, 6], 0),
+        ([1, 2, 3, 4, 5], [1, 2, 3, 7, 8], 3),
+        ([], [], 0),
+        ([1], [], 0),
+    ],
+)
+def test_length_of_a_common_prefix_J17(known: list[int], asked: list[int], shared: int) -> None:
+    for page in (1, 2, 16):
+        cache = make_cache(page, 1)
+        run(cache, known)
+        assert cache.match(asked).num_tokens == shared
 
 
 def test_answers_are_those_of_the_fake_runner() -> None:

@@ -1,20 +1,38 @@
-"""Random histories of the prefix cache: contents are always right, nothing in use is ever lost, the
-books balance."""
+"""Random histories of the prefix cache, for every kind of layers: contents are always right, what
+is needed to go on is always there, nothing in use is ever lost, the books balance."""
 
 from __future__ import annotations
 
 import hypothesis.strategies as st
-from hypothesis import settings
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from engine.cache.part import Hold
 from engine.cache.row import Row
 from tests.support.cache import compute, make_cache
-from tests.support.fake_runner import BYTES_PER_TOKEN, check_states, states_of
+from tests.support.effort import LONG, long_histories
+from tests.support.fake_runner import BYTES_PER_TOKEN, check_restorable, check_states, states_of
 
 PAGE = 4
 SALTS = ("", "guest")
-TOKENS = st.lists(st.integers(1, 2), min_size=1, max_size=40)
+BASES = (
+    [1, 2, 2, 1, 2, 1, 1, 1, 2, 2] * 4,
+    [1, 2, 2, 1, 2, 1, 1, 1, 2, 2] * 2 + [2, 1] * 10,  # leaves the first at 20
+    [1, 2, 2, 1, 2, 1] + [1, 1, 2, 1] * 8,  # and this one at 6, inside a page
+)
+TOKENS = st.builds(
+    lambda base, length, end: BASES[base][:length] + end,
+    st.integers(0, 2),
+    st.integers(1, 38),
+    st.lists(st.integers(1, 2), max_size=8),
+)
+KINDS = [
+    ((), False),  # full attention only
+    ((5,), False),
+    ((2, 9), False),
+    ((), True),
+    ((6,), True),
+]
 
 
 def common(a: list[int], b: list[int]) -> int:
@@ -24,65 +42,137 @@ def common(a: list[int], b: list[int]) -> int:
 
 
 class PrefixCacheMachine(RuleBasedStateMachine):
-    rows = Bundle("rows")
-    holds = Bundle("holds")
-
-    @initialize(unit=st.sampled_from([1, 2, PAGE]), step=st.sampled_from([1, 8]))
-    def begin(self, unit: int, step: int) -> None:
-        self.cache = make_cache(PAGE, unit, step=step)
+    @initialize(
+        unit=st.sampled_from([1, 2, PAGE]),
+        step=st.sampled_from([1, 8]),
+        kind=st.sampled_from(KINDS),
+        prefilled_only=st.sampled_from([False, False, False, True]),
+        most_checkpoint_bytes=st.sampled_from([None, None, None, 0, 120]),
+    )
+    def begin(
+        self,
+        unit: int,
+        step: int,
+        kind: tuple[tuple[int, ...], bool],
+        prefilled_only: bool,
+        most_checkpoint_bytes: int | None,
+    ) -> None:
+        windows, recurrent = kind
+        self.cache = make_cache(
+            PAGE,
+            unit,
+            step=step,
+            windows=windows,
+            recurrent=recurrent,
+            prefilled_only=prefilled_only,
+            most_checkpoint_bytes=most_checkpoint_bytes,
+        )
         self.unit = unit
+        self.prefilled_only = prefilled_only
         self.live: dict[Row, str] = {}
         self.held: dict[Hold, tuple[list[int], int, str]] = {}
-        self.known: list[tuple[list[int], str]] = []  # everything published since the last eviction
-        self.evicted = False
+        # Everything published, and every place left to take up from, since the last eviction.
+        self.known: list[tuple[list[int], str]] = []
+        self.places: list[tuple[list[int], str]] = []
+        self.evicted = most_checkpoint_bytes is not None and not self.cache.cost.dense
 
-    @rule(target=rows, tokens=TOKENS, salt=st.sampled_from(SALTS))
-    def open_row(self, tokens: list[int], salt: str) -> Row:
-        expected = self.expected_hit(tokens[:-1], salt)
+    def row(self, pick: int) -> Row:
+        return list(self.live)[pick % len(self.live)]
+
+    @rule(tokens=TOKENS, salt=st.sampled_from(SALTS), num_computed=st.integers(0, 40))
+    def open_row(self, tokens: list[int], salt: str, num_computed: int) -> None:
+        least, most = self.expected_hit(tokens[:-1], salt)
         row = self.cache.open_row(tokens, limit=len(tokens) - 1, salt=salt)
         self.live[row] = salt
-        assert row.num_cached <= len(tokens) - 1
+        assert row.num_cached <= row.num_shared <= len(tokens) - 1
+        assert row.num_cached <= most
         if not self.evicted:
-            assert row.num_cached == expected
+            assert row.num_cached >= least
         check_states(row.hold.views, tokens[: row.num_cached])
-        return row
+        check_restorable(row)
+        self.advance(row, num_computed)
 
-    @rule(row=rows, num_tokens=st.integers(1, 12))
-    def compute(self, row: Row, num_tokens: int) -> None:
-        if row in self.live:
-            compute(self.cache, row, num_tokens)
-            self.learn(row, row.num_computed // PAGE * PAGE)
-
-    @rule(row=rows, token=st.integers(1, 2))
-    def generate(self, row: Row, token: int) -> None:
-        if row in self.live:
+    @rule(tokens=TOKENS, answer=st.lists(st.integers(1, 2), max_size=9), stop=st.integers(0, 39))
+    def serve(self, tokens: list[int], answer: list[int], stop: int) -> None:
+        """A whole request, with a checkpoint on its way."""
+        self.open_row(tokens, "", 0)
+        row = self.row(-1)
+        if row.num_computed < stop < len(tokens):
+            self.advance(row, stop - row.num_computed)
+            self.checkpoint(-1)
+        self.advance(row, row.num_uncomputed)
+        self.first_token(-1)
+        for token in answer:
             row.tokens.append(token)
+            self.advance(row, 1)
+        self.close_row(-1)
 
-    @rule(row=rows)
-    def first_token(self, row: Row) -> None:
-        if row in self.live:
-            self.cache.publish_partial(row)
-            self.learn(row, row.num_computed)
+    @precondition(lambda self: self.live)
+    @rule(pick=st.integers(0, 9), num_tokens=st.integers(1, 30))
+    def compute(self, pick: int, num_tokens: int) -> None:
+        row = self.row(pick)
+        if not row.num_uncomputed:
+            row.tokens.append(1 + num_tokens % 2)
+        self.advance(row, num_tokens)
 
-    @rule(row=consumes(rows))
-    def close_row(self, row: Row) -> None:
+    def advance(self, row: Row, num_tokens: int) -> None:
+        compute(self.cache, row, num_tokens)
+        self.learn(row, row.num_computed // PAGE * PAGE)
+
+    @precondition(lambda self: self.live)
+    @rule(pick=st.integers(0, 9))
+    def first_token(self, pick: int) -> None:
+        row = self.row(pick)
+        self.cache.publish_partial(row)
+        self.learn(row, row.num_computed)
+
+    @precondition(lambda self: self.live)
+    @rule(pick=st.integers(0, 9))
+    def checkpoint(self, pick: int) -> None:
+        row = self.row(pick)
+        computed = row.tail.storage.num_tokens
+        self.cache.checkpoint(row)
+        if computed:
+            self.learn_place(row)
+
+    @precondition(lambda self: self.live)
+    @rule(pick=st.integers(0, 9))
+    def close_row(self, pick: int) -> None:
+        row = self.row(pick)
         salt = self.live[row]
+        computed = row.tail.storage.num_tokens
         self.cache.close_row(row)
         self.learn(row, row.num_computed)
+        if computed:
+            self.learn_place(row)
         del self.live[row]
+        tokens = list(row.tokens)[: row.num_computed]
+        least, most = self.expected_hit(tokens, salt)
+        found = self.cache.match(tokens, salt=salt).num_tokens
+        assert found <= most
         if not self.evicted:
-            tokens = list(row.tokens)[: row.num_computed]
-            assert self.cache.match(tokens, salt=salt).num_tokens == self.expected_hit(tokens, salt)
+            assert found >= least
 
-    @rule(target=holds, tokens=TOKENS, salt=st.sampled_from(SALTS))
-    def hold(self, tokens: list[int], salt: str) -> Hold:
+    @precondition(lambda self: self.live)
+    @rule(pick=st.integers(0, 9))
+    def abandon_row(self, pick: int) -> None:
+        row = self.row(pick)
+        self.learn(row, row.num_computed)  # what others needed of it before stays
+        self.cache.abandon_row(row)
+        del self.live[row]
+        self.evicted = True
+
+    @rule(tokens=TOKENS, salt=st.sampled_from(SALTS), keep_checkpoint=st.booleans())
+    def hold(self, tokens: list[int], salt: str, keep_checkpoint: bool) -> None:
         match = self.cache.match(tokens, salt=salt)
-        hold = self.cache.hold(match, "pin")
-        self.held[hold] = (tokens, match.num_tokens, salt)
-        return hold
+        hold = self.cache.hold(match, "pin", keep_checkpoint=keep_checkpoint)
+        found = self.cache.cost.dense or hold.checkpoint is not None
+        self.held[hold] = (tokens, match.num_tokens if found else 0, salt)
 
-    @rule(hold=consumes(holds))
-    def release(self, hold: Hold) -> None:
+    @precondition(lambda self: self.held)
+    @rule(pick=st.integers(0, 9))
+    def release(self, pick: int) -> None:
+        hold = list(self.held)[pick % len(self.held)]
         self.cache.release(hold)
         del self.held[hold]
 
@@ -95,15 +185,15 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         assert given.num_bytes >= wanted or self.cache.used_bytes <= held
         self.evicted = self.evicted or given.num_pages > 0 or given.num_bytes > 0
 
-    @rule()
-    def clear(self) -> None:
+    @rule(often=st.integers(0, 4))
+    def clear(self, often: int) -> None:
+        if often:
+            return
         cleared = self.cache.clear()
         assert cleared == (not self.live)
         if cleared and not self.held:
-            assert self.cache.used_bytes == self.cache.num_pages == 0
-            self.known, self.evicted = [], False
-        elif cleared:
-            self.evicted = True
+            assert self.cache.used_bytes == self.cache.num_pages == self.cache.num_checkpoints == 0
+        self.evicted = self.evicted or cleared
 
     @invariant()
     def sound(self) -> None:
@@ -112,24 +202,41 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         self.cache.check_integrity()
         for row in self.live:
             check_states(row.hold.views, list(row.tokens)[: row.tail.base])
+            check_restorable(row)
         for hold, (tokens, num_tokens, salt) in self.held.items():
-            check_states(hold.views, tokens[:num_tokens])
+            check_states(hold.views, tokens[: hold.end])
             match = self.cache.match(tokens, salt=salt)
             check_states(match.views, tokens[: match.num_tokens])
             assert len(states_of(match.views)) == match.num_tokens
             assert match.num_tokens >= num_tokens, "a held prefix is always found"
 
     def learn(self, row: Row, num_tokens: int) -> None:
-        self.known.append((list(row.tokens)[:num_tokens], self.live.get(row, "")))
+        known = row.num_prompt if self.prefilled_only else num_tokens
+        self.known.append((list(row.tokens)[: min(num_tokens, known)], self.live.get(row, "")))
 
-    def expected_hit(self, tokens: list[int], salt: str) -> int:
-        """Longest common prefix with anything published, cut to the unit; a partly filled page only
-        by its unit."""
-        best = max((common(tokens, known) for known, of in self.known if of == salt), default=0)
-        return best // self.unit * self.unit
+    def learn_place(self, row: Row) -> None:
+        if self.cache.cost.dense:
+            return
+        if not (self.prefilled_only and row.num_computed > row.num_prompt):
+            tokens = list(row.tokens)[: row.num_computed]
+            self.places.append((tokens, self.live[row]))
+            self.learn(row, row.num_computed)
+
+    def expected_hit(self, tokens: list[int], salt: str) -> tuple[int, int]:
+        """The least and the most that must be found: the longest common prefix with anything
+        published, cut to the unit, where every token's KV stands alone; else at least the last
+        place left on the way."""
+        known = (common(tokens, known) for known, of in self.known if of == salt)
+        most = max(known, default=0)
+        if self.cache.cost.dense:
+            exact = most // self.unit * self.unit
+            return (0 if self.prefilled_only else exact), exact
+        least = max(
+            (len(at) for at, of in self.places if of == salt and tokens[: len(at)] == at), default=0
+        )
+        computed = (common(tokens, list(row.tokens)[: row.num_computed]) for row in self.live)
+        return least, max([most, *computed])  # a part that somebody else needs ends a place, too
 
 
-PrefixCacheMachine.TestCase.settings = settings(
-    max_examples=150, stateful_step_count=40, deadline=None
-)
-TestPrefixCache = PrefixCacheMachine.TestCase
+PrefixCacheMachine.TestCase.settings = long_histories(250, steps=50)
+TestPrefixCache = pytest.mark.timeout(3600 if LONG else 120)(PrefixCacheMachine.TestCase)
