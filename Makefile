@@ -3,7 +3,7 @@ ARGS ?=
 bin := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run app test check format translations screenshots \
+.PHONY: help setup run app test fuzz check format translations screenshots \
 	install-desktop uninstall-desktop install-service uninstall-service clean
 
 help:  ## this list
@@ -27,6 +27,11 @@ test: setup  ## run the tests
 	@packaging/apt.sh packaging/apt-tests.txt "Tests of the real window need them"
 	@$(bin)/python packaging/fetch_test_models.py
 	$(bin)/python -m pytest $(ARGS)
+
+fuzz: setup  ## random histories of cache and schedule, a few hundred thousand steps, never the same
+	ONDOL_LONG_TESTS=1 $(bin)/python -m pytest -q tests/engine/cache/test_prefix_cache_machine.py \
+		tests/engine/cache/test_prefix_cache_volume.py tests/engine/schedule/test_serving_machine.py \
+		$(ARGS)
 
 check: setup  ## lint, format, types and imports
 	$(bin)/ruff check .

@@ -154,8 +154,10 @@ class Reclaimer:
             at_end = sum(child.base == part.end for child in part.children)
             kind = _BRANCH if at_end > 1 else _ORDINARY
             return kind, self._policy.rank(part.checkpoint)
-        if self._cost.recurrent:
-            return _WORTHLESS
+        if self._cost.recurrent or not all(
+            part.storage.window_tokens(group) for group in range(len(self._cost.windows))
+        ):
+            return _WORTHLESS  # no hit can end in it
         ranks = [self._policy.rank(page) for page in part.pages if page.end > needed]
         last = max((page.end for page in part.pages), default=0)
         return (_ORDINARY, min(ranks)) if ranks and last == part.end else _WORTHLESS

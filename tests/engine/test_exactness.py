@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import mlx.core as mx
 import pytest
 
 from engine.model.info import AttentionMode
 from engine.request import Segment
-from tests.support.gate import Gate, divergence, largest
+from tests.support.gate import Gate, check
 from tests.support.tiny_models import VOCABULARY
-
-MAX_KL = 2.5e-3
-MAX_DIFFERENCE = 1e-3
 
 DENSE = ["llama", "qwen3", "mixtral", "deepseek_v2", "gemma2"]
 SLIDING = ["llama_sliding", "gemma3_text", "gpt_oss"]
@@ -36,20 +32,6 @@ ALL = [*DENSE, *SLIDING, *RECURRENT]
 
 TEXT = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(600)]
 OTHER = [(11 * n * n + n + 9) % VOCABULARY for n in range(600)]
-
-
-def check(gate: Gate, name: str, tokens: Sequence[int]) -> None:
-    """A request's answer came from the logits of a fresh run."""
-    answer = gate.answer(name)
-    fresh = gate.fresh(tokens, answer)
-    served = gate.logits(name)
-    assert largest(served - fresh) <= MAX_DIFFERENCE
-    assert divergence(served, fresh) <= MAX_KL
-    best: list[int] = mx.argmax(fresh, axis=-1).tolist()  # type: ignore[assignment]
-    for at, (token, wanted) in enumerate(zip(answer, best, strict=True)):
-        if token != wanted:  # only a tie may fall another way (design §5)
-            gap = float((fresh[at, wanted] - fresh[at, token]).item())
-            assert gap <= 1e-3
 
 
 def serve(

@@ -15,6 +15,7 @@ from engine.config import EngineConfig
 from engine.loop import Counters, EngineLoop, LoopParts
 from engine.metrics import EngineMetrics
 from engine.model import runner as runner_module
+from engine.model.loader import LoadedModel
 from engine.model.runner import Runner
 from engine.model.sampling import Sampler
 from engine.request import Event, Finished, Prompt, Request, SamplingParams, Segment, Started
@@ -33,7 +34,7 @@ class Gate:
 
     def __init__(
         self,
-        name: str,
+        model: str | LoadedModel,
         dtype: mx.Dtype = mx.float32,
         *,
         budget: int = 1 << 30,
@@ -44,7 +45,8 @@ class Gate:
         spacing: int = 8192,
         chunk: int = CHUNK,
     ) -> None:
-        loaded = tiny_model(name, dtype)
+        loaded = tiny_model(model, dtype) if isinstance(model, str) else model
+        name = loaded.path.name
         self.runner = _Recording(loaded, name, created=0, prefill_chunk=chunk)
         self.cache = PrefixCache(
             loaded.identity,
@@ -168,6 +170,24 @@ def divergence(served: mx.array, fresh: mx.array) -> float:
     p = served - mx.logsumexp(served, axis=-1, keepdims=True)
     q = fresh - mx.logsumexp(fresh, axis=-1, keepdims=True)
     return float(((mx.exp(p) * (p - q)).sum(axis=-1)).max().item())
+
+
+MAX_KL = 2.5e-3
+MAX_DIFFERENCE = 1e-3
+
+
+def check(gate: Gate, name: str, tokens: Sequence[int]) -> None:
+    """A request's answer came from the logits of a fresh run."""
+    answer = gate.answer(name)
+    fresh = gate.fresh(tokens, answer)
+    served = gate.logits(name)
+    assert largest(served - fresh) <= MAX_DIFFERENCE
+    assert divergence(served, fresh) <= MAX_KL
+    best: list[int] = mx.argmax(fresh, axis=-1).tolist()  # type: ignore[assignment]
+    for at, (token, wanted) in enumerate(zip(answer, best, strict=True)):
+        if token != wanted:  # only a tie may fall another way (design §5)
+            gap = float((fresh[at, wanted] - fresh[at, token]).item())
+            assert gap <= MAX_DIFFERENCE
 
 
 def largest(difference: mx.array) -> float:

@@ -167,10 +167,6 @@ def test_what_no_hit_needs_is_not_kept_C20() -> None:
     assert hits == [128, 96, 96, 64, 64, 32, 0]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="full KV whose windows are gone is ranked like KV that still serves hits",
-)
 def test_what_can_serve_no_hit_goes_before_what_can_C20() -> None:
     cache = make_cache(16, 1, windows=TWO_GROUPS)
     serve(cache, COMMON, stops=[16])

@@ -81,6 +81,7 @@ class ServingMachine(RuleBasedStateMachine):
             eos_ids=frozenset(range(100, 160)) if stops else frozenset(),
         )
         self.unit = unit
+        self.least = self.loop.budget  # requests were cut to fit it
         self.asked: dict[str, Request] = {}
         self.cancelled: set[str] = set()
         self.pinned: dict[str, list[int]] = {}
@@ -122,6 +123,21 @@ class ServingMachine(RuleBasedStateMachine):
     @rule(on=st.booleans())
     def pause(self, on: bool) -> None:
         self.loop.pause(on)
+
+    @rule(share=st.floats(0.0, 1.0))
+    def evict(self, share: float) -> None:
+        self.loop.cache.reclaim(int(share * self.loop.cache.used_bytes))
+
+    @rule(share=st.floats(0.7, 1.5))
+    def resize(self, share: float) -> None:
+        """Another budget, but none that those who run were not promised."""
+        promised = self.loop.cache.held_bytes() + self.loop.admission.reserved_bytes(
+            self.loop.scheduler.running
+        )
+        self.loop.budget = max(int(self.loop.budget * share), promised, self.least)
+        self.loop.admission.budget = self.loop.budget
+        self.loop.cache.reclaim(self.loop.cache.used_bytes - self.loop.budget)
+        self.loop.scheduler.memory_freed()
 
     @rule(steps=st.sampled_from([1, 2, 5, 40]))
     def work(self, steps: int) -> None:
