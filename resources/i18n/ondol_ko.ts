@@ -668,6 +668,14 @@
         <translation>{state} · {architecture} · 컨텍스트 토큰 {tokens}개</translation>
     </message>
     <message>
+        <source>Its prompts cannot be kept warm, since their state cannot be restored exactly: {reason}.</source>
+        <translation>이 모델은 상태를 정확히 되살릴 수 없어 프롬프트를 데워 둘 수 없습니다 ({reason}).</translation>
+    </message>
+    <message>
+        <source>Its prompts stay warm; requests take turns.</source>
+        <translation>프롬프트는 데워 두며, 요청은 차례로 처리합니다.</translation>
+    </message>
+    <message>
         <source>{folder}, as the command line says, for this run.</source>
         <translation>{folder} (명령줄에서 지정, 이번 실행에만 적용)</translation>
     </message>

@@ -16,6 +16,7 @@ from app.gui.pages.settings_form import Row, Section
 from app.gui.status import describe
 from app.gui.theme import SPACE
 from engine.errors import EngineError
+from engine.model.info import AttentionMode
 from engine.snapshot import EngineState, Snapshot
 
 
@@ -56,7 +57,9 @@ class ModelSection(Section):
         """Show what serves now; call it when the engine or the choice has changed."""
         snapshot = self._desk.snapshot
         self.row.name.setText(snapshot.model_id or self.tr("No model"))
-        self.row.explain("\n".join(filter(None, (self._state(snapshot), self._place()))))
+        self.row.explain(
+            "\n".join(filter(None, (self._state(snapshot), self._reuse(snapshot), self._place())))
+        )
         self.row.note.say(self._refusal or self._failure(snapshot))
         present = self._choices.present
         for button in (self.choose, self.starter):
@@ -76,6 +79,22 @@ class ModelSection(Section):
             architecture=model.architecture,
             tokens=text.count(model.context_window),
         )
+
+    def _reuse(self, snapshot: Snapshot) -> str:
+        """What the kinds of the model's layers mean for warm prompts, where it is worth a word."""
+        model = self._desk.model
+        if self._busy or model is None or snapshot.state is EngineState.FAILED:
+            return ""
+        match model.attention:
+            case AttentionMode.PRIVATE:
+                return self.tr(
+                    "Its prompts cannot be kept warm, since their state cannot be restored exactly:"
+                    " {reason}."
+                ).format(reason=model.attention_reason)
+            case AttentionMode.COPIES:
+                return self.tr("Its prompts stay warm; requests take turns.")
+            case AttentionMode.SHARED:
+                return ""
 
     def _place(self) -> str:
         present = self._choices.present

@@ -24,6 +24,7 @@ from app.remove import Kind, NotOndols, Removal, Thing
 from app.storage.errors import DiskFull, NewerDatabase
 from app.storage.settings_store import Appearance, Language, Preferences
 from engine.errors import ModelError
+from engine.model.info import AttentionMode
 from engine.snapshot import EngineState, Snapshot
 from tests.support.fake_desk import LIMITS, MODEL, READY, FakeDesk
 
@@ -96,6 +97,31 @@ def test_a_model_of_the_command_line_is_no_starter(
     page = make_page()
     assert "/models/Given-1B, as the command line says, for this run." in page.model.row.help.text()
     assert not page.model.starter.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        (AttentionMode.SHARED, None),
+        (AttentionMode.COPIES, "Its prompts stay warm; requests take turns."),
+        (
+            AttentionMode.PRIVATE,
+            "Its prompts cannot be kept warm, since their state cannot be restored exactly:"
+            " its layers keep their past in ChunkedKVCache.",
+        ),
+    ],
+)
+def test_says_whether_the_models_prompts_stay_warm(
+    mode: AttentionMode,
+    words: str | None,
+    make_page: Callable[[], SettingsPage],
+    fake_desk: FakeDesk,
+) -> None:
+    reason = "its layers keep their past in ChunkedKVCache"
+    fake_desk.model = dataclasses.replace(MODEL, attention=mode, attention_reason=reason)
+    page = make_page()
+    lines = page.model.row.help.text().splitlines()
+    assert (words in lines) if words else not any("prompts" in line for line in lines)
 
 
 def test_shows_what_is_stored(
