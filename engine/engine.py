@@ -336,12 +336,13 @@ class Engine:
     def _check_pin(
         self, tokens: Sequence[int], others: Sequence[Sequence[int]], assembly: Assembly
     ) -> None:
-        info = assembly.info
         self._check_warmable(tokens, assembly)
         budget = int(assembly.parts.admission.budget * self._config.max_pin_share)
-        needed = distinct_tokens([*others, tokens]) * info.bytes_per_token
+        own, cost = assembly.info.cost.prefix_bytes(len(tokens)), assembly.info.cost
+        needed = distinct_tokens([*others, tokens]) * cost.bytes_per_token + sum(
+            cost.end_bytes(len(prefix)) for prefix in (*others, tokens)
+        )
         if needed > budget:
-            own = len(tokens) * info.bytes_per_token
             raise PinRefused(
                 f"This pin takes {own} bytes ({len(tokens)} tokens); with the other pins that is"
                 f" {needed} bytes of the {budget} bytes that pins may take."

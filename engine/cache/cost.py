@@ -50,10 +50,14 @@ class KVCost:
 
     def prefix_bytes(self, num_tokens: int) -> int:
         """Bytes of a stored prefix that can be hit at its end."""
+        return num_tokens * self.bytes_per_token + self.end_bytes(num_tokens)
+
+    def end_bytes(self, num_tokens: int) -> int:
+        """Of those, the bytes that only a hit at its end needs: windows and a state."""
         sliding = sum(
             min(num_tokens, group.reach) * group.bytes_per_token for group in self.windows
         )
-        return num_tokens * self.bytes_per_token + sliding + self.state_bytes
+        return sliding + self.state_bytes
 
     def tokens_within(self, num_bytes: int) -> int:
         """Most tokens that a row can append within so many bytes."""
