@@ -51,6 +51,7 @@ def assemble(path: Path, model_id: str, config: EngineConfig) -> Assembly:
     from engine.model import device
 
     device.prepare()
+    from engine.model.info import AttentionMode
     from engine.model.loader import load
     from engine.model.runner import Runner
 
@@ -82,6 +83,7 @@ def assemble(path: Path, model_id: str, config: EngineConfig) -> Assembly:
         prefill_chunk=prefill_chunk,
         step_target_s=config.step_target_s or device.default_step_target_s(),
         checkpoint_spacing=config.checkpoint_spacing,
+        batches_rests=runner.info.attention is AttentionMode.SHARED,
     )
     codec = TextCodec(loaded.tokenizer)
     return Assembly(

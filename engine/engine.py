@@ -309,8 +309,9 @@ class Engine:
         }
         name = min(limits, key=lambda key: limits[key])
         left = limits[name] - num_prompt
-        if left < min(1, request.max_tokens):
-            raise PromptTooLong(num_prompt, limits[name], name)
+        least = min(1, request.max_tokens)  # an answer has at least one token
+        if left < least:
+            raise PromptTooLong(num_prompt, limits[name] - least, name)
         return min(request.max_tokens, left)
 
     def _retry_after_s(self, snapshot: Snapshot) -> int:

@@ -141,6 +141,7 @@ class EngineLoop:
             if not waiting and not self._scheduler.running:
                 self.step_started_at = None
                 self._publish_snapshot(force=True)
+                self._tidy(inbox)
                 self._obey(inbox.get())
             self.step_started_at = self._clock()
             while not self._stopping:
@@ -154,21 +155,33 @@ class EngineLoop:
         self.step_started_at = None
         self._publish_snapshot(force=True)
 
+    def _tidy(self, inbox: queue.SimpleQueue[Command]) -> None:
+        """Nothing to do: join the parts of long chains, until somebody asks for something."""
+        while inbox.empty() and self._cache.compact(
+            self._admission.budget - self._cache.used_bytes
+        ):
+            pass
+
     def step(self) -> None:
         """Admit, decode, prefill one chunk, tell what happened."""
         now = self._clock()
         if not self._paused:
             self._admit(now)
         plan = self._scheduler.plan(now)
+        num_tokens = plan.num_tokens
         if plan.decode:
             self._make_room([(job.row, 1) for job in plan.decode if job.row])
             self._decode(plan.decode)
         job = plan.prefill
         if job is not None and job.row is not None:
-            self._make_room([(job.row, plan.chunk)])
-            self._prefill(job, job.row, plan.chunk)
+            rests = [(other.row, other.row.num_uncomputed) for other in plan.company if other.row]
+            self._make_room([(job.row, plan.chunk), *rests])
+            if plan.company:
+                self._decode([job, *plan.company])
+            else:
+                self._prefill(job, job.row, plan.chunk)
         if plan:
-            self._metrics.step(len(plan.decode) + plan.chunk)
+            self._metrics.step(num_tokens)
         self._flush()
         if self._hands_over:
             self._hands_over = False
@@ -270,7 +283,7 @@ class EngineLoop:
             self._finish(job, FinishReason.LENGTH)
 
     def _decode(self, jobs: Sequence[Job]) -> None:
-        """One token for each of these jobs, in as few passes as they can share."""
+        """The next token for each of these jobs, in as few passes as they can share."""
         owners = {job.row: job for job in jobs}
         for rows in self._runner.batches([job.row for job in jobs if job.row]):
             batch = [owners[row] for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ class _Pin:
     job: Job | None = None
     hold: Hold | None = None
     hits: int = 0
+    last_hit_at: float = 0.0
     error: str = ""
     checked_at: int = 0  # the cache's `given_back` when the prefix was last seen whole
 
@@ -64,8 +66,10 @@ class PinKeeper:
             return
         tokens, num_cached = job.request.prompt.tokens, job.row.num_cached
         for pin in self._pins.values():
-            if pin.num_tokens <= num_cached and tokens[: pin.num_tokens] == pin.tokens:
-                pin.hits += pin.state is PinState.READY
+            found = pin.num_tokens <= num_cached and tokens[: pin.num_tokens] == pin.tokens
+            if found and pin.state is PinState.READY:
+                pin.hits += 1
+                pin.last_hit_at = time.time()
 
     def job(self, name: str) -> Job | None:
         """The job that warms a pin now, if any."""
@@ -110,6 +114,7 @@ class PinKeeper:
             done_tokens=done,
             num_bytes=self._cache.cost.prefix_bytes(pin.num_tokens),
             hits=pin.hits,
+            last_hit_at=pin.last_hit_at,
             error=pin.error,
             kept=pin.keep,
         )

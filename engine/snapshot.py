@@ -79,7 +79,8 @@ class PinState(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class PinStatus:
     """One pin as seen from outside. `done_tokens` of `num_tokens` stand in KV; `num_bytes` is their
-    price. `kept` tells a pin from a prefix that was only warmed."""
+    price. `last_hit_at` is Unix seconds, 0.0 before the first hit. `kept` tells a pin from a prefix
+    that was only warmed."""
 
     name: str
     state: PinState
@@ -87,6 +88,7 @@ class PinStatus:
     done_tokens: int = 0
     num_bytes: int = 0
     hits: int = 0
+    last_hit_at: float = 0.0
     error: str = ""
     kept: bool = True
 

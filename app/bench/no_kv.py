@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engine.cache.part import Storage
+
 BYTES_PER_TOKEN = 1  # a price the cache can count with; nothing is allocated
 
 
@@ -47,6 +49,12 @@ class NoKv:
 
     def truncate(self, num_tokens: int) -> None:
         self._num_tokens = num_tokens
+
+    def absorb_bytes(self, other: Storage) -> int:
+        return 0
+
+    def absorb(self, other: Storage) -> None:
+        self._num_tokens += other.num_tokens
 
     def drop_state(self) -> None:
         pass

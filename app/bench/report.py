@@ -34,7 +34,7 @@ def render(results: Results) -> str:
     missed = sum(not verdict.met for verdict in judged)
     return "\n".join(
         [
-            *_describe(results.conditions),
+            *describe(results.conditions),
             "",
             *table(_GROUPS, [_cells(size) for size in results.sizes]),
             "",
@@ -103,7 +103,8 @@ def _warm_json(warm: WarmSummary) -> dict[str, Any]:
     return asdict(warm) | {"saving": warm.saving}
 
 
-def _describe(conditions: Conditions) -> list[str]:
+def describe(conditions: Conditions) -> list[str]:
+    """Lines that say on what a run was made."""
     device, versions = conditions.device, conditions.versions
     blas = f"{device['blas']}, threads: {device['blas_threads']}" if device["blas"] else "none"
     return [

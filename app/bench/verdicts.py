@@ -71,14 +71,14 @@ def _warm(size: SizeResult) -> Verdict | None:
 def _uncached(size: SizeResult) -> Verdict | None:
     if size.target < _LONG_PROMPT_TOKENS:
         return None
-    value = _counted(size.same.computed_tokens)
+    value = counted(size.same.computed_tokens)
     return Verdict("warm, tokens not cached", size.prompt_tokens, value, 17, "tokens")
 
 
 def _source(size: SizeResult) -> Verdict | None:
     if size.target not in SOURCE_SAVINGS:
         return None
-    value = _scaled(size.same.over_cold, -100, 100)
+    value = scaled(size.same.over_cold, -100, 100)
     bar = 100 * SOURCE_SAVINGS[size.target]
     return Verdict("saving, the source's", size.prompt_tokens, value, bar, "%", at_least=True)
 
@@ -115,16 +115,16 @@ _BARS: tuple[Callable[[SizeResult], Verdict | None], ...] = (
 
 def _allowance(name: str, size: SizeResult, warm: WarmSummary) -> Verdict:
     """What a warm request takes beyond 1.25 × the limit: HTTP, template and tokenizer."""
-    value = _scaled(warm.beyond_limit_s, 1000)
+    value = scaled(warm.beyond_limit_s, 1000)
     return Verdict(f"{name} - {LIMIT_FACTOR} x limit", size.prompt_tokens, value, 15.0, "ms")
 
 
-def _counted(value: int) -> Estimate:
+def counted(value: float) -> Estimate:
     """A count is what it is: more pairs would not make it surer."""
     return Estimate(value, value, value, MIN_PAIRS)
 
 
-def _scaled(value: Estimate, factor: float, offset: float = 0.0) -> Estimate:
+def scaled(value: Estimate, factor: float, offset: float = 0.0) -> Estimate:
     """factor × value + offset; a negative factor turns the interval round."""
     low, high = sorted((factor * value.low + offset, factor * value.high + offset))
     return Estimate(factor * value.median + offset, low, high, value.n)

@@ -58,6 +58,13 @@ class Storage(Protocol):
         one layer at a time, so that the transient copy is one layer's share. Where that is not all
         of them, a recurrent state is lost, since it is right at the end only."""
 
+    def absorb_bytes(self, other: Storage) -> int:
+        """Most bytes that `absorb` needs for a moment beside what both hold."""
+
+    def absorb(self, other: Storage) -> None:
+        """Take over all that another sealed storage holds, which goes on where this sealed one
+        ends; one layer at a time. The other is not used again."""
+
     def drop_state(self) -> None:
         """Give the recurrent state of a sealed storage back."""
 
@@ -178,6 +185,14 @@ class Hold:
     def add(self, view: View) -> None:
         self.views.append(view)
         view.part.holds[self] = max(view.end, view.part.holds.get(self, 0))
+
+    def rejoin(self, below: Part, above: Part) -> None:
+        """Two neighbours of the chain have become one: the lower."""
+        at = next(i for i, view in enumerate(self.views) if view.part is above)
+        assert self.views[at - 1].part is below
+        view = View(below, self.views[at].end)
+        self.views[at - 1 : at + 1] = [view]
+        below.holds[self] = view.end
 
     def release(self) -> Iterator[Part]:
         """Let go of everything; yields the parts that were held, last first."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from engine.cache import integrity
 from engine.cache.checkpoint import Checkpoint
+from engine.cache.compaction import MOST_PARTS, find_pair
 from engine.cache.convergence import LongestHit, at_states, converge, join_runs, over_window
 from engine.cache.cost import KVCost
 from engine.cache.eviction import EvictionPolicy, LeastRecentlyUsed
@@ -294,6 +295,15 @@ class PrefixCache:
         """Give back at least `num_bytes` if the parts that nobody uses have that much; least
         valuable first, leaves before what they stand on. Returns what was given back."""
         return self._reclaimer.reclaim(num_bytes)
+
+    def compact(self, most_bytes: int, most_parts: int = MOST_PARTS) -> bool:
+        """Join two parts of the longest chain of more than `most_parts`, if that takes at most so
+        many bytes for a moment. Returns whether it did. For when there is nothing else to do."""
+        pair = find_pair(self.parts, most_parts)
+        if pair is None or pair[0].storage.absorb_bytes(pair[1].storage) > most_bytes:
+            return False
+        self._store.join(*pair)
+        return True
 
     def clear(self) -> bool:
         """Forget everything that nobody holds. Refused (False) while a row runs (oracle A16)."""

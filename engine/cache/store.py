@@ -92,6 +92,29 @@ class Store:
                 self.collect(self.index.remove(page))
         return self.index.add(parent, key, holder, num_prefilled)
 
+    def join(self, below: Part, above: Part) -> None:
+        """Make the upper of two sealed neighbours the end of the lower. Nothing that is held or
+        found changes but the part it lies in."""
+        for part in (below, above):
+            self.sealed_bytes -= part.storage.num_bytes
+            self.kept_bytes -= self.extra_bytes(part)
+        below.storage.absorb(above.storage)
+        self.sealed_bytes += below.storage.num_bytes
+        self.kept_bytes += self.extra_bytes(below)
+        for page in above.pages:
+            page.part = below
+        below.pages |= above.pages
+        below.children.discard(above)
+        for child in above.children:
+            child.parent = below
+        below.children |= above.children
+        for hold in above.holds:
+            hold.rejoin(below, above)
+        if above.checkpoint is not None:
+            above.checkpoint.part = below
+            below.checkpoint = above.checkpoint
+        self.parts.discard(above)
+
     def drop(self, part: Part) -> None:
         """A part that was never sealed is gone."""
         self.parts.discard(part)

@@ -8,62 +8,89 @@ never keys or values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import mlx.core as mx
+from mlx_lm.models.base import create_causal_mask
 
+from engine.cache.part import View
 from engine.cache.row import Row
 from engine.model.kv import PartStorage
 
 Attention = Callable[..., mx.array]
+Users = tuple[int, ...]
+
+
+Rotate = Callable[[mx.array, int], mx.array]
 
 
 @dataclass(frozen=True, slots=True)
 class SharedView:
-    """Tokens [start, end) of a part, and the batch rows (indices) that attend to them."""
+    """Tokens [start, end) of a part, and the batch rows (indices) that attend to them.
+
+    `position` is where their first token stands in those rows. The keys are rotated for
+    `position` - `shift`: 0 for a plain prefix, whose part stands where it was computed.
+    """
 
     storage: PartStorage
     start: int
     end: int
     rows: tuple[int, ...]
+    position: int
+    shift: int = 0
 
 
 class RowsCache:
     """One layer's cache for a batch of rows, in the place of an mlx-lm cache object.
 
-    `offset` is the RoPE position of each row's next token, int32 [rows]. `update_and_fetch` returns
-    one pair of tail arrays a row, which only `rows_attention` understands; with a `window`, no more
-    of them than it sees.
+    Row i computes `counts[i]` tokens from position `starts[i]` on; where they differ, the batch is
+    filled up behind the shorter rows, and what stands there is neither stored nor attended to.
+    `update_and_fetch` returns one pair of tail arrays a row, which only `rows_attention`
+    understands; with a `window`, no more of them than it sees. `rotate` turns queries by a number
+    of positions, for views that are shifted.
     """
 
-    __slots__ = ("leaf", "offset", "shared", "tails", "window")
+    __slots__ = ("counts", "leaf", "offset", "rotate", "shared", "starts", "tails", "window")
 
     def __init__(
         self,
         leaf: int,
-        offset: mx.array,
+        starts: Sequence[int],
+        counts: Sequence[int],
         shared: Sequence[SharedView],
         tails: Sequence[Any],
+        *,
         window: int = 0,
+        offset: mx.array | None = None,
+        rotate: Rotate | None = None,
     ) -> None:
         self.leaf = leaf
-        self.offset = offset
+        self.starts = starts
+        self.counts = counts
         self.shared = shared
         self.tails = tails
         self.window = window
+        self.rotate = rotate
+        self.offset = mx.array(list(starts), dtype=mx.int32) if offset is None else offset
 
     def update_and_fetch(
         self, keys: mx.array, values: mx.array
     ) -> tuple[list[mx.array], list[mx.array]]:
-        pairs = [
-            tail.update_and_fetch(keys[i : i + 1], values[i : i + 1])
-            for i, tail in enumerate(self.tails)
-        ]
-        if self.window:
-            pairs = [(k[..., -self.window :, :], v[..., -self.window :, :]) for k, v in pairs]
+        width = keys.shape[2]
+        pairs = []
+        for i, (tail, count) in enumerate(zip(self.tails, self.counts, strict=True)):
+            own_keys, own_values = keys[i : i + 1], values[i : i + 1]
+            if count < width:
+                own_keys, own_values = own_keys[:, :, :count], own_values[:, :, :count]
+            own_keys, own_values = tail.update_and_fetch(own_keys, own_values)
+            if self.window:
+                seen = self.window - 1 + count
+                own_keys, own_values = own_keys[..., -seen:, :], own_values[..., -seen:, :]
+            pairs.append((own_keys, own_values))
         return [k for k, _ in pairs], [v for _, v in pairs]
 
     def make_mask(self, num_tokens: int, **_: Any) -> str | None:
@@ -72,20 +99,45 @@ class RowsCache:
 
 def shared_views(rows: Sequence[Row], reach: int | None = None) -> list[SharedView]:
     """What these rows attend to in their parts: everything, or the last `reach` tokens before the
-    next one of each. Tokens that several rows see are named once."""
-    users: dict[tuple[int, int, int], list[int]] = {}
-    storages: dict[int, PartStorage] = {}
+    next one of each.
+
+    Tokens that several rows see are read once: where rows leave a part at different places, it is
+    cut there.
+    """
+    seen: dict[int, dict[tuple[int, int], list[int]]] = {}
+    views: dict[int, View] = {}
     for i, row in enumerate(rows):
-        seen = 0 if reach is None else row.num_computed - reach
+        first = 0 if reach is None else row.num_computed - reach
         for view in row.hold.views:
-            start = max(0, seen - view.part.base)
+            start = max(0, first - view.part.base)
             if start < view.num_tokens:
-                storages[view.part.serial] = part_storage(view.part.storage)
-                users.setdefault((view.part.serial, start, view.num_tokens), []).append(i)
-    return [
-        SharedView(storages[serial], start, end, tuple(of))
-        for (serial, start, end), of in users.items()
-    ]
+                views[view.part.serial] = view
+                spans = seen.setdefault(view.part.serial, {})
+                spans.setdefault((start, view.num_tokens), []).append(i)
+    shared = []
+    for serial, spans in seen.items():
+        part = views[serial].part
+        storage = part_storage(part.storage)
+        for start, end, users in _cut(spans) if reach is None else _as_they_are(spans):
+            shared.append(SharedView(storage, start, end, users, part.base + start))
+    return shared
+
+
+def _cut(spans: Mapping[tuple[int, int], Sequence[int]]) -> Iterator[tuple[int, int, Users]]:
+    """Spans that all begin at 0, cut where any of them ends."""
+    start = 0
+    for _, end in sorted(spans):
+        users = sorted(i for (_, to), of in spans.items() if to >= end for i in of)
+        yield start, end, tuple(users)
+        start = end
+
+
+def _as_they_are(
+    spans: Mapping[tuple[int, int], Sequence[int]],
+) -> Iterator[tuple[int, int, Users]]:
+    """Windows begin at another token for every row: equal ones are read together."""
+    for (start, end), users in spans.items():
+        yield start, end, tuple(users)
 
 
 class JoinedCache:
@@ -168,64 +220,127 @@ def rows_attention(
     use `fused`. A row's scores over all its pieces go through one softmax, so the result is that of
     one contiguous KV. `sinks` [heads] are scores that take part in it and have no value.
     """
-    num_rows, heads, n, dim = queries.shape
+    num_rows, heads, width, _ = queries.shape
     kv_heads = keys[0].shape[1]
-    # Four axes throughout: dropping one from a slice of a longer buffer would copy it.
-    folded = (queries * scale).reshape(num_rows, kv_heads, heads // kv_heads * n, dim)
-    rows = _split(folded, num_rows, axis=0)
+    rows = _folded(queries * scale, cache.counts, kv_heads)
     scores: list[list[mx.array]] = [[] for _ in range(num_rows)]
     for view in cache.shared:
         part_keys, _ = view.storage.read(cache.leaf, view.start, view.end)
-        over_part = _fold([rows[i] for i in view.rows]) @ part_keys.swapaxes(-1, -2)
-        for i, own in zip(view.rows, _unfold(over_part, len(view.rows)), strict=True):
-            scores[i].append(own)
+        asking = [rows[i] for i in view.rows]
+        if view.shift:
+            asking = _turned(asking, cache, view.shift)
+        over_part = _fold(asking) @ part_keys.swapaxes(-1, -2)
+        for i, own in zip(view.rows, _unfold(over_part, asking), strict=True):
+            scores[i].append(_in_window(own, cache, i, view.position))
     weights: list[list[mx.array]] = []
     outputs: list[mx.array] = []
     for i, own_scores in enumerate(scores):
         if own_scores:
-            over_tail = rows[i] @ keys[i].swapaxes(-1, -2)
-            weights.append(_weights(own_scores, over_tail, n, sinks))
+            over_tail = _causal(rows[i] @ keys[i].swapaxes(-1, -2), cache.counts[i])
+            first = cache.starts[i] + cache.counts[i] - keys[i].shape[2]
+            over_tail = _in_window(over_tail, cache, i, first)
+            weights.append(_weights([*own_scores, over_tail], cache.counts[i], sinks))
             outputs.append(weights[i][-1] @ values[i])
         else:
-            alone = fused(
-                queries[i : i + 1],
-                keys[i],
-                values[i],
-                cache=None,
-                scale=scale,
-                mask=mask,
-                sinks=sinks,
-            )
             weights.append([])
-            outputs.append(alone.reshape(1, *folded.shape[1:3], -1))
+            outputs.append(_alone(fused, queries, keys, values, cache, i, scale, sinks))
     used = [0] * num_rows  # pieces of each row taken so far, in the order of `cache.shared`
     for view in cache.shared:
         _, part_values = view.storage.read(cache.leaf, view.start, view.end)
-        over_part = _fold([weights[i][used[i]] for i in view.rows]) @ part_values
-        for i, own in zip(view.rows, _unfold(over_part, len(view.rows)), strict=True):
+        asking = [weights[i][used[i]] for i in view.rows]
+        over_part = _fold(asking) @ part_values
+        for i, own in zip(view.rows, _unfold(over_part, asking), strict=True):
             outputs[i] = outputs[i] + own
             used[i] += 1
-    return mx.concatenate(outputs).reshape(num_rows, heads, n, -1)
+    if min(cache.counts) == width:
+        return mx.concatenate(outputs).reshape(num_rows, heads, width, -1)
+    return mx.concatenate(
+        [
+            _filled(own.reshape(1, heads, count, -1), width)
+            for own, count in zip(outputs, cache.counts, strict=True)
+        ]
+    )
 
 
-def _weights(
-    over_parts: Sequence[mx.array], over_tail: mx.array, n: int, sinks: mx.array | None
-) -> list[mx.array]:
-    """Softmax over all pieces of a row, cut into its pieces again; sums in float32 whatever the
-    KV's dtype.
+def _folded(queries: mx.array, counts: Sequence[int], kv_heads: int) -> list[mx.array]:
+    """Each row's queries with the heads of a KV head in one axis, [1, kv_heads, repeats * count,
+    head_dim]. Four axes throughout: dropping one from a slice of a longer buffer would copy it."""
+    num_rows, heads, width, dim = queries.shape
+    repeats = heads // kv_heads
+    if min(counts) == width:
+        whole = queries.reshape(num_rows, kv_heads, repeats * width, dim)
+        return _split(whole, num_rows, axis=0)
+    return [
+        queries[i : i + 1, :, :count].reshape(1, kv_heads, repeats * count, dim)
+        for i, count in enumerate(counts)
+    ]
 
-    Scores are [1, kv_heads, repeats * n, tokens]; of the tail, the last `n` keys are the queries'
-    own tokens.
-    """
-    if n > 1:
-        tokens = over_tail.shape[-1]
-        causal = mx.arange(tokens - n, tokens)[:, None] >= mx.arange(tokens)[None]
-        over_tail = mx.where(mx.tile(causal, (over_tail.shape[2] // n, 1)), over_tail, -mx.inf)
-    pieces = [*over_parts, over_tail]
+
+def _turned(rows: Sequence[mx.array], cache: RowsCache, shift: int) -> list[mx.array]:
+    """Queries turned back by `shift` positions: against keys that are rotated for as many less,
+    the scores are those of keys rotated for where they stand (design D10)."""
+    if cache.rotate is None:
+        raise ValueError("this layer's keys cannot be read at another position")
+    return [cache.rotate(row, -shift) for row in rows]
+
+
+def _alone(
+    fused: Attention,
+    queries: mx.array,
+    keys: Sequence[mx.array],
+    values: Sequence[mx.array],
+    cache: RowsCache,
+    row: int,
+    scale: float,
+    sinks: mx.array | None,
+) -> mx.array:
+    """Attention of a row that stands on nothing, [1, kv_heads, repeats * count, value_dim]."""
+    count = cache.counts[row]
+    mask: Any = "causal" if count > 1 else None
+    if count > 1 and cache.window and keys[row].shape[2] > cache.window:
+        mask = create_causal_mask(count, keys[row].shape[2] - count, window_size=cache.window)
+    out = fused(
+        queries[row : row + 1, :, :count],
+        keys[row],
+        values[row],
+        cache=None,
+        scale=scale,
+        mask=mask,
+        sinks=sinks,
+    )
+    kv_heads = keys[row].shape[1]
+    return out.reshape(1, kv_heads, out.shape[1] // kv_heads * count, -1)
+
+
+def _causal(over_tail: mx.array, count: int) -> mx.array:
+    """Scores over a tail, [1, kv_heads, repeats * count, tokens], whose last `count` keys are the
+    queries' own tokens."""
+    if count == 1:
+        return over_tail
+    tokens = over_tail.shape[-1]
+    causal = mx.arange(tokens - count, tokens)[:, None] >= mx.arange(tokens)[None]
+    return mx.where(mx.tile(causal, (over_tail.shape[2] // count, 1)), over_tail, -mx.inf)
+
+
+def _in_window(scores: mx.array, cache: RowsCache, row: int, position: int) -> mx.array:
+    """Scores over keys from `position` on, without those that a row's later queries see no more.
+    The first query sees all of them."""
+    count = cache.counts[row]
+    if not cache.window or count == 1:
+        return scores
+    asked = mx.arange(cache.starts[row], cache.starts[row] + count)[:, None]
+    seen = mx.arange(position, position + scores.shape[-1])[None] > asked - cache.window
+    return mx.where(mx.tile(seen, (scores.shape[2] // count, 1)), scores, -mx.inf)
+
+
+def _weights(pieces: Sequence[mx.array], count: int, sinks: mx.array | None) -> list[mx.array]:
+    """Softmax over all pieces of a row's scores, [1, kv_heads, repeats * count, tokens] each, cut
+    into its pieces again; sums in float32 whatever the KV's dtype."""
+    pieces = list(pieces)
     if sinks is not None:
-        _, kv_heads, queries, _ = over_tail.shape
-        of_heads = sinks.astype(over_tail.dtype).reshape(1, kv_heads, queries // n, 1)
-        pieces.append(mx.repeat(of_heads, n, axis=2))
+        _, kv_heads, queries, _ = pieces[0].shape
+        of_heads = sinks.astype(pieces[0].dtype).reshape(1, kv_heads, queries // count, 1)
+        pieces.append(mx.repeat(of_heads, count, axis=2))
     ends: list[int] = []
     for piece in pieces[:-1]:
         ends.append(piece.shape[-1] + (ends[-1] if ends else 0))
@@ -235,19 +350,24 @@ def _weights(
 
 
 def _fold(rows: Sequence[mx.array]) -> mx.array:
-    """Arrays [1, kv_heads, per_row, width], one a row, as one [1, kv_heads, rows * per_row,
-    width]."""
+    """Arrays [1, kv_heads, queries, width], one a row, behind each other in the query axis."""
     return rows[0] if len(rows) == 1 else mx.concatenate(list(rows), axis=2)
 
 
-def _unfold(folded: mx.array, num_rows: int) -> Sequence[mx.array]:
-    """The reverse of `_fold`."""
-    return _split(folded, num_rows, axis=2)
+def _unfold(folded: mx.array, rows: Sequence[mx.array]) -> list[mx.array]:
+    """The reverse of `_fold`: pieces as long as those of `rows`."""
+    ends = list(itertools.accumulate(row.shape[2] for row in rows[:-1]))
+    return _split(folded, ends, axis=2)
+
+
+def _filled(own: mx.array, width: int) -> mx.array:
+    """A row's outputs [1, heads, count, value_dim], filled up to the batch's width."""
+    return mx.pad(own, [(0, 0), (0, 0), (0, width - own.shape[2]), (0, 0)])
 
 
 def _split(whole: mx.array, pieces: int | list[int], axis: int) -> list[mx.array]:
     """As `mx.split`, but always a list."""
-    split: Any = [whole] if pieces == 1 else mx.split(whole, pieces, axis=axis)
+    split: Any = [whole] if pieces in (1, []) else mx.split(whole, pieces, axis=axis)
     return list(split)
 
 

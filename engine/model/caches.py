@@ -24,7 +24,8 @@ MOST_TOKENS_OVER_PARTS = 64
 
 
 class BatchCaches:
-    """Caches for one forward pass of rows that each compute `num_tokens` tokens.
+    """Caches for one forward pass of rows, of which each computes its own number of tokens
+    (`counts`).
 
     `layers` is what the model takes. With `in_place`, parts are read where they lie, else they are
     copied behind each other; several rows need it. `scatter` gives every row its recurrent states
@@ -32,16 +33,17 @@ class BatchCaches:
     """
 
     def __init__(
-        self, layout: Layout, rows: Sequence[Row], num_tokens: int, *, in_place: bool
+        self, layout: Layout, rows: Sequence[Row], counts: Sequence[int], *, in_place: bool
     ) -> None:
         self._rows = rows
         self._storages = [part_storage(row.tail.storage) for row in rows]
         self._shape = self._storages[0].shape
-        self._num_tokens = num_tokens
+        self._counts = tuple(counts)
         self._in_rows = in_place and (
-            len(rows) > 1 or (bool(rows[0].hold.views) and num_tokens <= MOST_TOKENS_OVER_PARTS)
+            len(rows) > 1 or (bool(rows[0].hold.views) and counts[0] <= MOST_TOKENS_OVER_PARTS)
         )
-        self._offset = mx.array([row.num_computed for row in rows], dtype=mx.int32)
+        self._starts = tuple(row.num_computed for row in rows)
+        self._offset = mx.array(self._starts, dtype=mx.int32)
         self._shared: dict[int | None, Any] = {}
         self._stacked: dict[int, Any] = {}
         leaves = iter([self._leaf(i) for i in range(len(self._shape.leaves))])
@@ -73,10 +75,8 @@ class BatchCaches:
         return JoinedCache(row.tail.base, list(_pieces(row, leaf, row.num_computed)), tail)
 
     def _sliding(self, leaf: int) -> Any:
-        if self._in_rows and self._num_tokens == 1:
+        if self._in_rows:
             return self._over_rows(leaf, self._shape.leaves[leaf].window)
-        if len(self._rows) > 1:
-            raise ValueError("rows with several tokens each cannot share a sliding layer's pass")
         row, tail = self._rows[0], self._storages[0].leaves[leaf]
         return JoinedWindow(row.num_computed, list(_pieces(row, leaf, tail.window - 1)), tail)
 
@@ -85,7 +85,15 @@ class BatchCaches:
             reach = None if window is None else window - 1
             self._shared[window] = shared_views(self._rows, reach)
         tails = [storage.leaves[leaf] for storage in self._storages]
-        return RowsCache(leaf, self._offset, self._shared[window], tails, window or 0)
+        return RowsCache(
+            leaf,
+            self._starts,
+            self._counts,
+            self._shared[window],
+            tails,
+            window=window or 0,
+            offset=self._offset,
+        )
 
     def _recurrent(self, leaf: int) -> Any:
         states = [storage.leaves[leaf] for storage in self._storages]
@@ -93,6 +101,8 @@ class BatchCaches:
             return states[0]
         if any(state.empty() for state in states):
             raise ValueError("a row without a state cannot join a batch")
+        if len(set(self._counts)) > 1:
+            raise ValueError("recurrent rows of a batch compute equally many tokens")
         stacked: Any = ArraysCache(len(states[0].cache))
         stacked.cache = [
             None if arrays[0] is None else mx.concatenate(list(arrays))

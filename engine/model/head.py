@@ -4,7 +4,7 @@ a large vocabulary costs as much as a layer; only the last token's are ever need
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,21 +25,22 @@ class LastTokenHead:
     """
 
     def __init__(self, model: Any) -> None:
-        self._last_only = False
+        self._counts: Sequence[int] = ()
         self.found = self._install(model) and self._works(model)
 
     @contextmanager
-    def narrowed(self) -> Iterator[None]:
-        """Within it, a forward pass gives logits [rows, 1, vocabulary]."""
-        self._last_only = self.found
+    def narrowed(self, counts: Sequence[int]) -> Iterator[None]:
+        """Within it, a forward pass of rows with so many tokens each gives logits [rows, 1,
+        vocabulary] where a head was `found`."""
+        self._counts = counts if self.found else ()
         try:
             yield
         finally:
-            self._last_only = False
+            self._counts = ()
 
     def _narrow(self, hidden: mx.array) -> mx.array:
-        """Of hidden states [rows, tokens, width] the last token's."""
-        return hidden[:, -1:] if self._last_only else hidden
+        """Of hidden states [rows, tokens, width] each row's last token's."""
+        return last_tokens(hidden, self._counts) if self._counts else hidden
 
     def _install(self, model: Any) -> bool:
         head = getattr(model, "lm_head", None)
@@ -66,15 +67,24 @@ class LastTokenHead:
     def _works(self, model: Any) -> bool:
         tokens = mx.array([_PROBE_TOKENS])
         whole = model(tokens)
-        self._last_only = True
+        self._counts = (len(_PROBE_TOKENS),)
         try:
             last = model(tokens)
         finally:
-            self._last_only = False
+            self._counts = ()
         if last.shape != (1, 1, whole.shape[-1]):
             return False
         off: Any = mx.abs(last[:, -1] - whole[:, -1]).max() / mx.abs(whole[:, -1]).max()
         return bool(float(off.item()) <= _PROBE_TOLERANCE)
+
+
+def last_tokens(of_all: mx.array, counts: Sequence[int]) -> mx.array:
+    """Of [rows, tokens, width], what stands at each row's last token, [rows, 1, width]. Behind its
+    `counts` tokens a row is filled up."""
+    if min(counts) == of_all.shape[1]:
+        return of_all[:, -1:]
+    last = mx.array(list(counts))[:, None, None] - 1
+    return mx.take_along_axis(of_all, last, axis=1)
 
 
 class _Narrowing(Module):

@@ -12,6 +12,7 @@ from mlx_lm.models.cache import ArraysCache, KVCache
 
 from engine.cache.cost import KVCost
 from engine.cache.layout import LayerKind, Layout
+from engine.cache.part import Storage
 from engine.model.window import KeysAndValues, WindowKV
 
 
@@ -177,6 +178,31 @@ class PartStorage:
         self.num_tokens = num_tokens
         self._measure()
 
+    def absorb_bytes(self, other: Storage) -> int:
+        layers = max(1, len(self.leaves))
+        joined = (self.num_tokens + other.num_tokens) * self.shape.cost.bytes_per_token
+        windows = sum(
+            group.most_tokens * group.bytes_per_token for group in self.shape.cost.windows
+        )
+        return -(-(joined + windows) // layers)
+
+    def absorb(self, other: Storage) -> None:
+        assert isinstance(other, PartStorage)
+        for i, of in enumerate(self.shape.leaves):
+            mine, more = self.leaves[i], other.leaves[i]
+            match of.kind:
+                case LayerKind.FULL:
+                    _append(mine, self.num_tokens, more)
+                case LayerKind.SLIDING:
+                    if more.num_tokens < other.num_tokens or not mine.num_tokens:
+                        self.leaves[i] = more  # what lies before it has been shed
+                    else:
+                        _append(mine.kv, mine.num_tokens, more.kv)
+                case _:
+                    self.leaves[i] = more
+        self.num_tokens += other.num_tokens
+        self._measure()
+
     def drop_state(self) -> None:
         self._forget_states()
         self._measure()
@@ -265,6 +291,12 @@ class PrivateStorage:
     def truncate(self, num_tokens: int) -> None:
         raise ValueError("a private state cannot be cut")
 
+    def absorb_bytes(self, other: Storage) -> int:
+        raise ValueError("a private state cannot be joined")
+
+    def absorb(self, other: Storage) -> None:
+        raise ValueError("a private state cannot be joined")
+
     def drop_state(self) -> None:
         raise ValueError("a private state cannot be taken apart")
 
@@ -287,6 +319,18 @@ def shape_of(layout: Layout, caches: Sequence[Any], cost: KVCost) -> Shape:
         ),
         cost,
     )
+
+
+def _append(kv: Any, num_tokens: int, more: Any) -> None:
+    """Give a `KVCache` of `num_tokens` tokens all of another's behind them, and no room beyond. The
+    other is emptied at once, so that little exists twice."""
+    count = more.offset
+    keys = mx.concatenate([kv.keys[..., :num_tokens, :], more.keys[..., :count, :]], axis=2)
+    values = mx.concatenate([kv.values[..., :num_tokens, :], more.values[..., :count, :]], axis=2)
+    mx.eval(keys, values)
+    kv.keys, kv.values, kv.offset = keys, values, num_tokens + count
+    more.keys = more.values = None
+    more.offset = 0
 
 
 def _new_tokens(cache: Any, num_tokens: int) -> int:

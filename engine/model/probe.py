@@ -81,6 +81,9 @@ def _deviation(runner: Probed, *, batched: bool) -> float:
     off = [mx.array(0.0)]
     for suffix, expected in zip(_SUFFIXES, fresh, strict=True):
         off.append(_off(runner.logits(_on(leader, suffix)), expected))
+    if batched and not leader.tail.storage.state_bytes:
+        ragged = [_on(leader, _SUFFIXES[0][:1]), _on(leader, _SUFFIXES[1])]
+        off.append(_off(runner.rows_logits(ragged), mx.stack([fresh[0][0], fresh[1][-1]])))
     rows = [_on(leader, suffix[:1]) for suffix in _SUFFIXES]
     for step in range(len(_SUFFIXES[0])):
         if step:

@@ -15,7 +15,7 @@ from engine.cache.row import Row
 from engine.errors import StepFailed
 from engine.model import device
 from engine.model.caches import BatchCaches, starts_without_state
-from engine.model.head import LastTokenHead
+from engine.model.head import LastTokenHead, last_tokens
 from engine.model.info import AttentionMode, ModelInfo
 from engine.model.kv import PartStorage, PrivateStorage, Shape
 from engine.model.loader import LoadedModel
@@ -78,28 +78,34 @@ class Runner:
 
     def prefill(self, row: Row, num_tokens: int) -> None:
         """Compute the next `num_tokens` tokens of a row. Their logits are not computed."""
-        with self._step([row], num_tokens) as arrays:
-            self._forward([row], num_tokens)
+        with self._step([row], [num_tokens]) as arrays:
+            self._forward([row], [num_tokens])
             mx.eval(arrays())
 
     def batches(self, rows: Sequence[Row]) -> list[list[Row]]:
         """Rows by the passes they can share: all in one, if the model and their states allow."""
         if self._mode is not AttentionMode.SHARED:
             return [[row] for row in rows]
-        alone = [row for row in rows if starts_without_state(row)]
-        together = [row for row in rows if row not in alone]
-        return [*([together] if together else []), *([row] for row in alone)]
+        if not self._shape.cost.recurrent:
+            return [list(rows)]
+        alike: dict[object, list[Row]] = {}  # states are stacked: all have one, and equal steps
+        for row in rows:
+            kind = row if starts_without_state(row) else row.num_uncomputed
+            alike.setdefault(kind, []).append(row)
+        return list(alike.values())
 
     def next_tokens(self, rows: Sequence[Row], samplers: Sequence[Sampler]) -> list[int]:
         """Compute all tokens that remain of each row and choose the token after them.
 
-        Rows must be a batch of `batches` with one token left each, or a single row.
+        Rows must be a single one, or one of the `batches`.
         """
-        num_tokens = rows[0].num_uncomputed
-        with self._step(rows, num_tokens) as arrays:
-            with self._head.narrowed():
-                logits = self._forward(rows, num_tokens)[:, -1]
-            tokens = sample(logits, samplers)
+        counts = [row.num_uncomputed for row in rows]
+        with self._step(rows, counts) as arrays:
+            with self._head.narrowed(counts):
+                logits = self._forward(rows, counts)
+            if not self._head.found:
+                logits = last_tokens(logits, counts)
+            tokens = sample(logits[:, -1], samplers)
             mx.eval(tokens, arrays())
         chosen: Any = tokens.tolist()
         return [int(token) for token in chosen]
@@ -107,17 +113,18 @@ class Runner:
     def logits(self, row: Row) -> mx.array:
         """Compute all tokens that remain of a row; logits after each, [tokens, vocabulary]. For
         gates and tests."""
-        num_tokens = row.num_uncomputed
-        with self._step([row], num_tokens) as arrays:
-            logits = self._forward([row], num_tokens)[0]
+        counts = [row.num_uncomputed]
+        with self._step([row], counts) as arrays:
+            logits = self._forward([row], counts)[0]
             mx.eval(logits, arrays())
         return logits
 
     def rows_logits(self, rows: Sequence[Row]) -> mx.array:
-        """Compute the one token that remains of each row; logits, [rows, vocabulary]. For gates and
-        the probe."""
-        with self._step(rows, 1) as arrays:
-            logits = self._forward(rows, 1)[:, -1]
+        """Compute all tokens that remain of each row; logits after the last of each, [rows,
+        vocabulary]. For gates and the probe."""
+        counts = [row.num_uncomputed for row in rows]
+        with self._step(rows, counts) as arrays:
+            logits = last_tokens(self._forward(rows, counts), counts)[:, -1]
             mx.eval(logits, arrays())
         return logits
 
@@ -134,7 +141,7 @@ class Runner:
         self._model = None
 
     @contextmanager
-    def _step(self, rows: Sequence[Row], num_tokens: int) -> Iterator[Any]:
+    def _step(self, rows: Sequence[Row], counts: Sequence[int]) -> Iterator[Any]:
         """One forward pass for these rows, to be evaluated inside: it counts wholly or not at
         all."""
         storages: list[Any] = [row.tail.storage for row in rows]
@@ -151,20 +158,26 @@ class Runner:
                 except Exception:  # the arrays themselves are gone
                     lost.add(i)
             raise StepFailed(type(error).__name__, frozenset(lost), report) from error
-        for storage in storages:
-            storage.advance(num_tokens)
+        for storage, count in zip(storages, counts, strict=True):
+            storage.advance(count)
 
-    def _forward(self, rows: Sequence[Row], num_tokens: int) -> mx.array:
+    def _forward(self, rows: Sequence[Row], counts: Sequence[int]) -> mx.array:
+        """Logits [rows, most tokens of any row, vocabulary]; behind a shorter row's own they mean
+        nothing."""
         device.adapt()
+        width = max(counts)
         tokens = mx.array(
-            [list(row.tokens[row.num_computed : row.num_computed + num_tokens]) for row in rows]
+            [
+                [*row.tokens[row.num_computed : row.num_computed + count], *[0] * (width - count)]
+                for row, count in zip(rows, counts, strict=True)
+            ]
         )
         storage = rows[0].tail.storage
         if isinstance(storage, PrivateStorage):
             logits: mx.array = self._model(tokens, cache=storage.leaves)
             return logits
         caches = BatchCaches(
-            self._layout, rows, num_tokens, in_place=self._mode is AttentionMode.SHARED
+            self._layout, rows, counts, in_place=self._mode is AttentionMode.SHARED
         )
         logits = self._model(tokens, cache=caches.layers)
         caches.scatter()

@@ -9,6 +9,8 @@ from typing import Any
 from engine.cache.row import Row
 from engine.request import Priority, Request, Timings, Usage
 
+SHORT_REST_TOKENS = 32  # design D5
+
 
 class Phase(enum.Enum):
     """What a job needs next."""
@@ -65,6 +67,15 @@ class Job:
         assert self.row is not None
         at = self.row.num_computed
         return next((position for position in self.checkpoints if position > at), None)
+
+    @property
+    def short_rest(self) -> int:
+        """Tokens that remain of the prompt, if they are few, bring the first token of an answer,
+        and leave no checkpoint on the way; else 0."""
+        assert self.row is not None
+        rest = self.row.num_uncomputed
+        short = self.max_tokens and rest <= SHORT_REST_TOKENS and self.next_checkpoint is None
+        return rest if short else 0
 
     @property
     def at_checkpoint(self) -> bool:

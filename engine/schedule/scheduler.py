@@ -11,16 +11,24 @@ from engine.errors import DuplicateRequest, UnknownRequest
 from engine.schedule.admission import Admission, match_limit
 from engine.schedule.checkpoints import DEFAULT_SPACING, checkpoint_positions
 from engine.schedule.chunks import PrefillRate, chunk_tokens
-from engine.schedule.job import Job, Phase
+from engine.schedule.job import SHORT_REST_TOKENS, Job, Phase
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Work of one step: jobs that decode together, and one job that prefills `chunk` tokens."""
+    """Work of one step: jobs that decode together, and one job that prefills `chunk` tokens. The
+    `company` are jobs whose prompts' short rests go through one pass with its own."""
 
     decode: tuple[Job, ...] = ()
     prefill: Job | None = None
     chunk: int = 0
+    company: tuple[Job, ...] = ()
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens that the step computes."""
+        rests = sum(job.row.num_uncomputed for job in self.company if job.row)
+        return len(self.decode) + self.chunk + rests
 
     def __bool__(self) -> bool:
         return bool(self.decode) or self.prefill is not None
@@ -43,6 +51,7 @@ class Scheduler:
         prefill_chunk: int,
         step_target_s: float,
         checkpoint_spacing: int = DEFAULT_SPACING,
+        batches_rests: bool = True,
     ) -> None:
         self._cache = cache
         self._admission = admission
@@ -50,6 +59,7 @@ class Scheduler:
         self._prefill_chunk = prefill_chunk
         self._step_target_s = step_target_s
         self._checkpoint_spacing = checkpoint_spacing
+        self._batches_rests = batches_rests  # whether rows of unlike lengths can share a pass
         self._jobs: dict[str, Job] = {}
         self._waiting: list[Job] = []
         self._blocked = False  # the first waiting job did not fit, and nothing has been freed since
@@ -166,7 +176,25 @@ class Scheduler:
             limit = self.rate.tokens_within(self._step_target_s, self._prefill_chunk)
         row = job.row
         chunk = chunk_tokens(row.num_computed, row.num_uncomputed, limit, job.next_checkpoint)
-        return Step(decode, job, chunk)
+        company = self._company(job, prefills, limit) if self._batches_rests else ()
+        return Step(decode, job, chunk, company)
+
+    @staticmethod
+    def _company(job: Job, prefills: Sequence[Job], limit: int) -> tuple[Job, ...]:
+        """Others whose short rest of a prompt costs little more in one pass with this one's than
+        alone: about equally many tokens, since a pass is as wide as its widest row (design D5)."""
+        if not job.short_rest:
+            return ()
+        company: list[Job] = []
+        for other in prefills:
+            widest = max(job.short_rest, other.short_rest)
+            if (
+                other is not job
+                and widest <= 2 * min(job.short_rest, other.short_rest)
+                and 2 * job.short_rest * (len(company) + 2) <= max(limit, 2 * SHORT_REST_TOKENS)
+            ):
+                company.append(other)
+        return tuple(company)
 
     def _plan_checkpoints(self, job: Job, row: Row) -> tuple[int, ...]:
         if self._cache.cost.dense or not self._cache.enabled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -252,10 +253,13 @@ def test_each_request_that_uses_a_pin_is_one_hit() -> None:
     loop.pin("policy", POLICY)
     loop.finish_all()
     hits = [loop.pins["policy"].hits]
+    assert loop.pins["policy"].last_hit_at == 0.0
+    before = time.time()
     for n in range(4):
         loop.serve(request(f"r{n}", [*POLICY, 900 + n, *range(60)], 5))
         hits.append(loop.pins["policy"].hits)
     assert hits == [0, 1, 2, 3, 4]
+    assert before <= loop.pins["policy"].last_hit_at <= time.time()
 
 
 def test_each_request_that_uses_a_pin_of_whole_pages_is_one_hit() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from engine.cache.cost import KVCost, WindowCost
-from engine.cache.part import View
+from engine.cache.part import Storage, View
 from engine.cache.row import Row
 from engine.request import SamplingParams
 
@@ -22,6 +22,7 @@ WINDOW_BYTES = 3
 STATE_BYTES = 50
 WINDOW_SLACK = 4
 MOST_CHUNK = 256
+LAYERS = 5
 STEP_TOKENS = 256
 VOCABULARY = 1000
 
@@ -146,6 +147,22 @@ class FakeStorage:
         del self.kv[num_tokens:]
         self.capacity = num_tokens
 
+    def absorb_bytes(self, other: Storage) -> int:
+        return (self.num_tokens + other.num_tokens) * BYTES_PER_TOKEN // LAYERS
+
+    def absorb(self, other: Storage) -> None:
+        assert isinstance(other, FakeStorage)
+        assert self.sealed
+        assert other.sealed
+        self.held = [
+            more + (mine if more == len(other.kv) else 0)
+            for mine, more in zip(self.held, other.held, strict=True)
+        ]
+        self.kv += other.kv
+        self.capacity = len(self.kv)
+        self.state = other.state
+        other.kv = []  # whoever still reads there reads nothing
+
     def drop_state(self) -> None:
         assert self.sealed
         self.state = None
@@ -222,7 +239,6 @@ class FakeRunner:
 
     def next_tokens(self, rows: Sequence[Row], samplers: Sequence[SamplingParams]) -> list[int]:
         assert len(rows) == len(samplers)
-        assert len(rows) == 1 or all(row.num_uncomputed == 1 for row in rows)
         return [100 + self._compute(row, row.num_uncomputed) % (VOCABULARY - 100) for row in rows]
 
     def _compute(self, row: Row, num_tokens: int) -> int:

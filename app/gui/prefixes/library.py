@@ -56,12 +56,10 @@ class Library(QObject):
         self.model = PrefixModel(self, now)
         self.prices = Prices(desk, self)
         self._desk = desk
-        self._now = now
         self._looked_at = False
         self._reading: _Answers | None = None
         self._id_of: dict[str, int] = {}
         self._statuses: dict[str, PinStatus] = {}
-        self._last_used: dict[str, float] = {}
         self.prices.priced.connect(self._show_price)
         clock.snapshotChanged.connect(self._see)
         clock.second.connect(self._let_time_pass)
@@ -124,8 +122,12 @@ class Library(QObject):
             status=self._statuses.get(name),
             refusal=self._desk.refusal(row.id) if row.pinned else "",
             price=self.prices.of(row),
-            last_used=self._last_used.get(name),
+            last_used=self._last_used(name),
         )
+
+    def _last_used(self, name: str) -> float | None:
+        status = self._statuses.get(name)
+        return status.last_hit_at or None if status is not None else None
 
     def _see(self, snapshot: Snapshot) -> None:
         before = self._statuses
@@ -142,14 +144,8 @@ class Library(QObject):
         self._want_prices()
 
     def _note(self, snapshot: Snapshot) -> bool:
-        """Remember how prefixes stand, and which of them were used since the last look. Returns
-        whether another model serves than before."""
-        statuses = {status.name: status for status in snapshot.pins}
-        for name, status in statuses.items():
-            before = self._statuses.get(name)
-            if before is not None and status.hits > before.hits:
-                self._last_used[name] = self._now()
-        self._statuses = statuses
+        """Remember how prefixes stand. Returns whether another model serves than before."""
+        self._statuses = {status.name: status for status in snapshot.pins}
         return self.prices.use_model(snapshot.model_id)
 
     def _refresh(self, rows: Iterable[PrefixRow]) -> None:

@@ -64,27 +64,17 @@ def test_it_follows_the_engine(
     assert row(library, 1).state is PinState.ABSENT
 
 
-def test_when_it_was_used_is_noted_even_while_nobody_looks(
+def test_when_it_was_last_used_is_the_engines_word(
     qtbot: QtBot, library: Library, clock: HouseClock, fake_desk: FakeDesk
 ) -> None:
+    """Also of uses from before anybody looked."""
     fake_desk.add("Policy")
-    fake_desk.show_pin(1, PinState.READY, num_tokens=9, hits=2)
-    clock.tick()
-    fake_desk.show_pin(1, PinState.READY, num_tokens=9, hits=3)
+    fake_desk.add("Tools")
+    fake_desk.show_pin(1, PinState.READY, num_tokens=9, hits=2, last_hit_at=NOW - 60)
     clock.tick()
     assert not fake_desk.calls
     opened(qtbot, library)
-    assert row(library, 1).last_used == NOW
-
-
-def test_hits_from_before_are_no_use_now(
-    qtbot: QtBot, library: Library, clock: HouseClock, fake_desk: FakeDesk
-) -> None:
-    fake_desk.add("Policy")
-    fake_desk.show_pin(1, PinState.READY, num_tokens=9, hits=5)
-    clock.tick()
-    opened(qtbot, library)
-    assert row(library, 1).last_used is None
+    assert (row(library, 1).last_used, row(library, 2).last_used) == (NOW - 60, None)
 
 
 def test_hidden_it_asks_and_tells_nothing(

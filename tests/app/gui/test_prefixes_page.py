@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TypeVar
 
@@ -190,7 +191,9 @@ def test_states_are_told_with_their_reasons(filled: Driver) -> None:
     assert "No room for 90 KiB." in filled.texts()
     state = filled.table.model().index(0, Column.STATE)
     assert state.data(Qt.ItemDataRole.ToolTipRole) == "No room for 90 KiB."
-    filled.desk.show_pin(1, PinState.READY, num_tokens=2, hits=3, kept=False)
+    filled.desk.show_pin(
+        1, PinState.READY, num_tokens=2, hits=3, kept=False, last_hit_at=time.time()
+    )
     filled.clock.tick()
     assert "It stays until memory is needed." in filled.texts()
     assert "3 times, last just now" in filled.texts()

@@ -191,6 +191,7 @@ class CountedStorage:
         raise AssertionError(f"there is no window group {group}")
 
     window_bytes = drop_window = window_tokens
+    absorb = absorb_bytes = None
 
     def drop_state(self) -> None:
         pass

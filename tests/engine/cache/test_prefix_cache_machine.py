@@ -185,6 +185,13 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         assert given.num_bytes >= wanted or self.cache.used_bytes <= held
         self.evicted = self.evicted or given.num_pages > 0 or given.num_bytes > 0
 
+    @rule(most_parts=st.integers(1, 3))
+    def compact(self, most_parts: int) -> None:
+        used, parts = self.cache.used_bytes, len(self.cache.parts)
+        joined = self.cache.compact(10_000, most_parts)
+        assert len(self.cache.parts) == parts - joined
+        assert self.cache.used_bytes <= used
+
     @rule(often=st.integers(0, 4))
     def clear(self, often: int) -> None:
         if often:

@@ -128,6 +128,11 @@ class ServingMachine(RuleBasedStateMachine):
     def evict(self, share: float) -> None:
         self.loop.cache.reclaim(int(share * self.loop.cache.used_bytes))
 
+    @rule()
+    def compact(self) -> None:
+        while self.loop.cache.compact(self.loop.budget - self.loop.cache.used_bytes, 2):
+            pass
+
     @rule(share=st.floats(0.7, 1.5))
     def resize(self, share: float) -> None:
         """Another budget, but none that those who run were not promised."""
