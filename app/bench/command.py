@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.bench import facts, gui_command, lock, lookup_command
+from app.bench import facts, gui_command, lock, lookup_command, partial_command
 from app.bench.arguments import add_places, add_threads, check_places, count, sizes
 from app.bench.errors import BenchError
 from app.bench.gui_command import GuiOptions
 from app.bench.lookup_command import LookupOptions
+from app.bench.partial_command import PartialOptions
 from app.bench.plain import PlainFacts, plain_process
 from app.bench.report import render, write_json
 from app.bench.results import Conditions, Results
@@ -61,6 +62,8 @@ def main(argv: Sequence[str]) -> int:
                     gui_command.run(options)
                 case LookupOptions():
                     lookup_command.run(options)
+                case PartialOptions():
+                    partial_command.run(options)
                 case Options():
                     run(options)
     except (BenchError, EngineError) as error:
@@ -148,13 +151,15 @@ def _termination_interrupts() -> Iterator[None]:
             signal.signal(name, handler)
 
 
-def _options(argv: Sequence[str]) -> Options | GuiOptions | LookupOptions:
+def _options(argv: Sequence[str]) -> Options | GuiOptions | LookupOptions | PartialOptions:
     parser, parser_of = _parsers()
     chosen = parser.parse_args(argv)
     if chosen.bench == "gui":
         return gui_command.read_options(parser_of["gui"], chosen)
     if chosen.bench == "lookup":
         return lookup_command.read_options(parser_of["lookup"], chosen)
+    if chosen.bench == "partial":
+        return partial_command.read_options(parser_of["partial"], chosen)
     warm = parser_of["warm"]
     if chosen.pairs is not None:
         if chosen.sizes is None or len(chosen.sizes) != 1 or chosen.source:
@@ -214,4 +219,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentP
         "lookup", help="how long the cache takes to find a prompt, and what its index weighs"
     )
     lookup_command.add_options(lookup)
-    return parser, {"warm": warm, "gui": gui, "lookup": lookup}
+    partial = benches.add_parser(
+        "partial", help="what hits inside a block are worth on a hybrid model, and what they cost"
+    )
+    partial_command.add_options(partial)
+    return parser, {"warm": warm, "gui": gui, "lookup": lookup, "partial": partial}

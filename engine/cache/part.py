@@ -151,10 +151,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Tokens [part.base, end) of a part."""
+    """Tokens [part.base, end) of a part, `shift` positions further on than they were computed for:
+    none in a plain prefix."""
 
     part: Part
     end: int
+    shift: int = 0
 
     @property
     def num_tokens(self) -> int:

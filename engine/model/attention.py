@@ -32,8 +32,8 @@ Rotate = Callable[[mx.array, int], mx.array]
 class SharedView:
     """Tokens [start, end) of a part, and the batch rows (indices) that attend to them.
 
-    `position` is where their first token stands in those rows. The keys are rotated for
-    `position` - `shift`: 0 for a plain prefix, whose part stands where it was computed.
+    `position` is where their first token stands in those rows; its key is rotated for `position` -
+    `shift`. A plain prefix stands where it was computed: its shift is 0.
     """
 
     storage: PartStorage
@@ -119,7 +119,8 @@ def shared_views(rows: Sequence[Row], reach: int | None = None) -> list[SharedVi
         part = views[serial].part
         storage = part_storage(part.storage)
         for start, end, users in _cut(spans) if reach is None else _as_they_are(spans):
-            shared.append(SharedView(storage, start, end, users, part.base + start))
+            position = part.base + start + views[serial].shift
+            shared.append(SharedView(storage, start, end, users, position, views[serial].shift))
     return shared
 
 

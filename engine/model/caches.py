@@ -14,7 +14,7 @@ from mlx_lm.models.cache import ArraysCache, CacheList
 
 from engine.cache.layout import Layer, LayerKind, Layout
 from engine.cache.row import Row
-from engine.model.attention import JoinedCache, RowsCache, part_storage, shared_views
+from engine.model.attention import JoinedCache, Rotate, RowsCache, part_storage, shared_views
 from engine.model.kv import PartStorage
 from engine.model.window import JoinedWindow
 
@@ -28,17 +28,25 @@ class BatchCaches:
     (`counts`).
 
     `layers` is what the model takes. With `in_place`, parts are read where they lie, else they are
-    copied behind each other; several rows need it. `scatter` gives every row its recurrent states
+    copied behind each other; several rows need it. `rotations` are those of the leaves, for views
+    that are shifted. `scatter` gives every row its recurrent states
     back after the pass.
     """
 
     def __init__(
-        self, layout: Layout, rows: Sequence[Row], counts: Sequence[int], *, in_place: bool
+        self,
+        layout: Layout,
+        rows: Sequence[Row],
+        counts: Sequence[int],
+        *,
+        in_place: bool,
+        rotations: Sequence[Rotate | None],
     ) -> None:
         self._rows = rows
         self._storages = [part_storage(row.tail.storage) for row in rows]
         self._shape = self._storages[0].shape
         self._counts = tuple(counts)
+        self._rotations = rotations
         self._in_rows = in_place and (
             len(rows) > 1 or (bool(rows[0].hold.views) and counts[0] <= MOST_TOKENS_OVER_PARTS)
         )
@@ -93,6 +101,7 @@ class BatchCaches:
             tails,
             window=window or 0,
             offset=self._offset,
+            rotate=self._rotations[leaf],
         )
 
     def _recurrent(self, leaf: int) -> Any:

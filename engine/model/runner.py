@@ -21,6 +21,7 @@ from engine.model.kv import PartStorage, PrivateStorage, Shape
 from engine.model.loader import LoadedModel
 from engine.model.measure import measure
 from engine.model.probe import establish
+from engine.model.rotation import rotations
 from engine.model.sampling import Sampler, sample
 from engine.request import SamplingParams
 
@@ -40,6 +41,7 @@ class Runner:
         self._layout = loaded.layout
         self._shape: Shape = measure(self._model, loaded.layout, prefill_chunk)
         self._head = LastTokenHead(self._model)
+        self._rotations = rotations(self._model, loaded.layout)
         self._mode, reason = establish(self, loaded)
         self.info = ModelInfo(
             id=model_id,
@@ -177,7 +179,11 @@ class Runner:
             logits: mx.array = self._model(tokens, cache=storage.leaves)
             return logits
         caches = BatchCaches(
-            self._layout, rows, counts, in_place=self._mode is AttentionMode.SHARED
+            self._layout,
+            rows,
+            counts,
+            in_place=self._mode is AttentionMode.SHARED,
+            rotations=self._rotations,
         )
         logits = self._model(tokens, cache=caches.layers)
         caches.scatter()

@@ -145,7 +145,7 @@ def test_bad_requests_are_refused_at_once() -> None:
         with pytest.raises(EmptyPrompt):
             engine.submit(request("empty", []))
         with pytest.raises(
-            PromptTooLong, match=f"{CONTEXT_WINDOW} tokens > {CONTEXT_WINDOW} tokens"
+            PromptTooLong, match=f"{CONTEXT_WINDOW} tokens > {CONTEXT_WINDOW - 1} tokens"
         ):
             engine.submit(request("long", [1] * CONTEXT_WINDOW))
         runner.before_step = gate
