@@ -16,9 +16,9 @@ from engine.model import attention
 from engine.model.info import AttentionMode
 from engine.model.loader import LoadedModel
 
-# Of the logits' spread. Rounding differs by about 1e-5 in float32 and 1e-2 in half precision, in some
-# models by more: then what mlx-lm differs from itself when it takes the tokens one by one is the
-# measure. A wrong offset differs by 1.
+# Of the logits' spread. Rounding differs by about 1e-5 in float32 and 1e-2 in half precision, in
+# some models by more: then what mlx-lm differs from itself when it takes the tokens one by one is
+# the measure. A wrong offset differs by 1.
 _TOLERANCE_FLOAT32 = 1e-3
 _TOLERANCE_HALF = 5e-2
 _NOISE = 3.0
