@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cache.prefix_cache import PrefixCache
-from engine.config import EngineConfig, ExactReuse
+from engine.config import EngineConfig, ExactReuse, Release
 from engine.loop import LoopParts
 from engine.prompt.codec import TextCodec
 from engine.schedule.admission import Admission
@@ -83,6 +83,7 @@ def assemble(path: Path, model_id: str, config: EngineConfig) -> Assembly:
         prefill_chunk=prefill_chunk,
         step_target_s=config.step_target_s or device.default_step_target_s(),
         checkpoint_spacing=config.checkpoint_spacing,
+        release=config.release if runner.info.reuses else Release.INDEPENDENT,
         batches_rests=runner.info.attention is AttentionMode.SHARED,
     )
     codec = TextCodec(loaded.tokenizer)

@@ -21,6 +21,25 @@ class ExactReuse(enum.Enum):
     PREFILL_ONLY = "prefill-only"
 
 
+class Publication(enum.Enum):
+    """When what a request computes can be found by others. All but the default are for
+    comparison (S0-3, S0-4, S0-8)."""
+
+    ON_COMPLETION = "on_completion"
+    ON_PREFILL = "on_prefill"
+    INCREMENTAL = "incremental"
+
+
+class Release(enum.Enum):
+    """When a request that waits for what another computes may go on. All but the default are for
+    comparison (S0-7, S0-8)."""
+
+    INDEPENDENT = "independent"  # at once: nobody waits
+    LEADER_FINISHED = "leader_finished"
+    PREFILL_FINISHED = "prefill_finished"
+    BOUNDARY_PUBLISHED = "boundary_published"
+
+
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
     """Settings of one engine.
@@ -35,6 +54,8 @@ class EngineConfig:
     checkpoint_spacing  a long prompt leaves a checkpoint every so many tokens, where the model
                       needs them
     max_checkpoint_share  most of the budget that windows and recurrent states may take
+    publication       when computed KV can be found by others
+    release           when a request that waits for another may go on
     max_running       most requests that run at once
     max_queue         most requests that wait; beyond it submit raises QueueFull
     prefill_chunk     most prompt tokens in one forward pass, at least 64; None: chosen by the
@@ -54,6 +75,8 @@ class EngineConfig:
     exact_reuse: ExactReuse = ExactReuse.ALL
     checkpoint_spacing: int = 8192
     max_checkpoint_share: float = 0.5
+    publication: Publication = Publication.INCREMENTAL
+    release: Release = Release.BOUNDARY_PUBLISHED
     max_running: int = 16
     max_queue: int = 256
     prefill_chunk: int | None = None

@@ -13,7 +13,7 @@ from engine.cache.part import Storage
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
 from engine.commands import Cancel, Command, DropPin, Pause, Stop, Submit, WarmPin
-from engine.config import EngineConfig
+from engine.config import EngineConfig, Publication
 from engine.errors import EngineError, PromptTooLong, StepFailed
 from engine.metrics import EngineMetrics
 from engine.pin_keeper import PinKeeper
@@ -70,6 +70,7 @@ class Counters:
     hits: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    awaited_tokens: int = 0
     completion_tokens: int = 0
     evicted_pages: int = 0
     evicted_bytes: int = 0
@@ -247,6 +248,7 @@ class EngineLoop:
                 self._counters.hits += usage.cached_tokens > 0
                 self._counters.prompt_tokens += usage.prompt_tokens
                 self._counters.cached_tokens += usage.cached_tokens
+                self._counters.awaited_tokens += usage.awaited_tokens
                 self._events.append(
                     Started(job.request.id, usage.prompt_tokens, usage.cached_tokens)
                 )
@@ -264,21 +266,24 @@ class EngineLoop:
             self._metrics.evicted(given.num_pages, given.num_bytes, "capacity")
 
     def _prefill(self, job: Job, row: Row, chunk: int) -> None:
-        began = self._clock()
+        began, start = self._clock(), row.num_computed
         try:
             if job.max_tokens and chunk == row.num_uncomputed:
                 self._choose_next([job])
             else:
                 self._runner.prefill(row, chunk)
-                self._cache.publish(row)
-                if job.at_checkpoint:
-                    self._cache.checkpoint(row)
+                if self._config.publication is Publication.INCREMENTAL:
+                    self._cache.publish(row)
+                    if job.at_checkpoint:
+                        self._cache.checkpoint(row)
                 if not job.pin:
                     self._events.append(Progress(job.request.id, row.num_computed))
         except StepFailed as error:
             self._break_off(job, error)
             return
-        self._scheduler.rate.observe(chunk, self._clock() - began)
+        took = self._clock() - began
+        self._scheduler.rate.observe(chunk, took)
+        self._scheduler.cost.observe(start, chunk, took)
         if not job.max_tokens and not row.num_uncomputed:
             self._finish(job, FinishReason.LENGTH)
 
@@ -323,10 +328,12 @@ class EngineLoop:
         for job, token in zip(jobs, tokens, strict=True):
             assert job.row is not None
             if job.num_generated:
-                self._cache.publish(job.row)
+                if self._config.publication is Publication.INCREMENTAL:
+                    self._cache.publish(job.row)
                 self._metrics.inter_token(now - job.last_token_at)
             else:
-                self._cache.publish_partial(job.row)
+                if self._config.publication is not Publication.ON_COMPLETION:
+                    self._cache.publish_partial(job.row)
                 job.first_token_at = now
                 self._hands_over = True
                 self._metrics.first_token(now - job.submitted_at)
@@ -420,6 +427,7 @@ class EngineLoop:
             paused=self._paused,
             num_running=len(running),
             num_waiting=self._scheduler.num_waiting,
+            num_parked=self._scheduler.num_parked,
             prefill_done=prefill_done,
             prefill_tokens=prefill_tokens,
             num_pages=self._cache.num_pages,

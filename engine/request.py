@@ -75,15 +75,30 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one request. computed + cached == prompt (design D9)."""
+    """Token counts of one request. computed + cached == prompt (design D9). Of the cached ones,
+    `awaited_tokens` were computed by another request while this one waited for them."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
+    awaited_tokens: int = 0
 
     @property
     def computed_tokens(self) -> int:
         return self.prompt_tokens - self.cached_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """Why a request waited for another instead of computing what that one computed already: up to
+    `boundary` tokens, of which `num_cached` were there before. Seconds to the first token were
+    expected to be `wait_s`, and `compute_s` without waiting."""
+
+    leader_id: str
+    boundary: int
+    num_cached: int
+    wait_s: float
+    compute_s: float
 
 
 @dataclass(frozen=True, slots=True)

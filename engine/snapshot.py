@@ -54,12 +54,14 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters since the engine object was made; they survive a restart of its thread."""
+    """Counters since the engine object was made; they survive a restart of its thread. Of
+    `cached_tokens`, `awaited_tokens` were computed by another request while this one waited."""
 
     requests: int = 0
     hits: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    awaited_tokens: int = 0
     completion_tokens: int = 0
     evicted_pages: int = 0
     evicted_bytes: int = 0
@@ -95,9 +97,12 @@ class PinStatus:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The engine at one moment. `seq` grows with every snapshot; an equal `seq` means nothing
-    changed. `prefill_done` of `prefill_tokens` stand in KV of the longest prompt that is being
-    computed for a request; both are 0 where there is none."""
+    """The engine at one moment.
+
+    `seq` grows with every snapshot; an equal `seq` means nothing changed. Of those that wait,
+    `num_parked` wait for what another computes. `prefill_done` of `prefill_tokens` stand in KV of
+    the longest prompt that is being computed for a request; both are 0 where there is none.
+    """
 
     seq: int = 0
     state: EngineState = EngineState.STOPPED
@@ -108,6 +113,7 @@ class Snapshot:
     paused: bool = False
     num_running: int = 0
     num_waiting: int = 0
+    num_parked: int = 0
     prefill_done: int = 0
     prefill_tokens: int = 0
     num_pages: int = 0

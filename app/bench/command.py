@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.bench import facts, gui_command, lock, lookup_command, partial_command
+from app.bench import facts, gui_command, lock, lookup_command, partial_command, shared_command
 from app.bench.arguments import add_places, add_threads, check_places, count, sizes
 from app.bench.errors import BenchError
 from app.bench.gui_command import GuiOptions
@@ -23,6 +23,7 @@ from app.bench.plain import PlainFacts, plain_process
 from app.bench.report import render, write_json
 from app.bench.results import Conditions, Results
 from app.bench.server_process import server_process
+from app.bench.shared_command import SharedOptions
 from app.bench.stats import MIN_PAIRS
 from app.bench.verdicts import SOURCE_SAVINGS
 from app.bench.warm import MAX_TOKENS, Scheme, WarmBench
@@ -64,6 +65,8 @@ def main(argv: Sequence[str]) -> int:
                     lookup_command.run(options)
                 case PartialOptions():
                     partial_command.run(options)
+                case SharedOptions():
+                    shared_command.run(options)
                 case Options():
                     run(options)
     except (BenchError, EngineError) as error:
@@ -151,7 +154,9 @@ def _termination_interrupts() -> Iterator[None]:
             signal.signal(name, handler)
 
 
-def _options(argv: Sequence[str]) -> Options | GuiOptions | LookupOptions | PartialOptions:
+def _options(
+    argv: Sequence[str],
+) -> Options | GuiOptions | LookupOptions | PartialOptions | SharedOptions:
     parser, parser_of = _parsers()
     chosen = parser.parse_args(argv)
     if chosen.bench == "gui":
@@ -160,6 +165,8 @@ def _options(argv: Sequence[str]) -> Options | GuiOptions | LookupOptions | Part
         return lookup_command.read_options(parser_of["lookup"], chosen)
     if chosen.bench == "partial":
         return partial_command.read_options(parser_of["partial"], chosen)
+    if chosen.bench == "shared":
+        return shared_command.read_options(parser_of["shared"], chosen)
     warm = parser_of["warm"]
     if chosen.pairs is not None:
         if chosen.sizes is None or len(chosen.sizes) != 1 or chosen.source:
@@ -223,4 +230,14 @@ def _parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentP
         "partial", help="what hits inside a block are worth on a hybrid model, and what they cost"
     )
     partial_command.add_options(partial)
-    return parser, {"warm": warm, "gui": gui, "lookup": lookup, "partial": partial}
+    shared = benches.add_parser(
+        "shared", help="what rows on one prefix take and cost, beside rows on copies of it"
+    )
+    shared_command.add_options(shared)
+    return parser, {
+        "warm": warm,
+        "gui": gui,
+        "lookup": lookup,
+        "partial": partial,
+        "shared": shared,
+    }

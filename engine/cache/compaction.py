@@ -11,9 +11,12 @@ from engine.cache.part import Part
 MOST_PARTS = 4  # up to so many cost a step 0 to 8 % (measured)
 
 
-def find_pair(parts: Iterable[Part], most_parts: int) -> tuple[Part, Part] | None:
+def find_pair(
+    parts: Iterable[Part], most_parts: int, *, prompts_apart: bool
+) -> tuple[Part, Part] | None:
     """The smallest two neighbours, in the longest chain of more than `most_parts`, that can be
-    joined; None if there are none."""
+    joined; None if there are none. With `prompts_apart`, it must stay known which of their tokens
+    were computed as part of a prompt."""
     chains = [part.ancestry() for part in parts if not part.children]
     for line in sorted(chains, key=len, reverse=True):
         if len(line) <= most_parts:

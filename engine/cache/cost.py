@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+EMPTY_SHARE = 8  # room of more than 1/8 of a part's tokens is worth a copy to give back
 WINDOW_SLACK_TOKENS = 256  # a tail sheds what lies before its window once it holds so much more
 
 
 @dataclass(frozen=True, slots=True)
 class WindowCost:
     """One group of sliding layers: the tokens they see, bytes of one token over all of them, and
-    the most tokens that a row's tail holds of them at a time."""
+    the most tokens that a row holds of them at a time, in its tail and in the parts before it."""
 
     window: int
     bytes_per_token: int
@@ -46,7 +47,10 @@ class KVCost:
         sliding = sum(
             min(num_tokens, group.most_tokens) * group.bytes_per_token for group in self.windows
         )
-        return num_tokens * self.bytes_per_token + sliding + self.state_bytes
+        full = num_tokens * self.bytes_per_token
+        if not self.dense:
+            full += full // EMPTY_SHARE  # a row that leaves checkpoints leaves empty room at each
+        return full + sliding + self.state_bytes
 
     def prefix_bytes(self, num_tokens: int) -> int:
         """Bytes of a stored prefix that can be hit at its end."""

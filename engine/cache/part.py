@@ -8,6 +8,7 @@ leaf-first, and lets a row attach at any token.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -87,15 +88,19 @@ class Part:
         "open",
         "pages",
         "parent",
+        "prompt_end",
         "serial",
         "storage",
     )
 
-    def __init__(self, base: int, parent: Part | None, storage: Storage) -> None:
+    def __init__(
+        self, base: int, parent: Part | None, storage: Storage, prompt_end: int = sys.maxsize
+    ) -> None:
         self.serial = next(_serials)  # breaks ties the same way in every run
         self.base = base
         self.parent = parent
         self.storage = storage
+        self.prompt_end = prompt_end  # tokens from here on were computed as part of an answer
         self.open = True
         self.children: set[Part] = set()
         self.holds: dict[Hold, int] = {}
@@ -140,6 +145,18 @@ class Part:
             line.append(parent)
         return line
 
+    def num_prefilled(self, start: int, end: int) -> int:
+        """How many of the tokens [start, end) of this part's chain, from the first on, were
+        computed as part of a prompt."""
+        prefilled_end = upper = end
+        part = self.covering(end - 1)
+        while True:
+            if part.prompt_end < upper:
+                prefilled_end = max(part.prompt_end, part.base)
+            if part.base <= start or part.parent is None:
+                return max(0, prefilled_end - start)
+            upper, part = part.base, part.parent
+
     def covering(self, position: int) -> Part:
         """The part of this part's chain that holds the token at `position`."""
         part = self
@@ -167,17 +184,24 @@ class Hold:
     """Keeps a chain of views from eviction: a running row, a pin, a request about to start. With a
     `checkpoint`, it keeps that too."""
 
-    __slots__ = ("checkpoint", "owner", "views")
+    __slots__ = ("checkpoint", "owner", "row_at", "views")
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.views: list[View] = []
+        self.row_at = 0  # how far the row has come that goes on from here, if it is one's
         self.checkpoint: Checkpoint | None = None
 
     @property
     def end(self) -> int:
         """Tokens held, from position 0."""
         return self.views[-1].end if self.views else 0
+
+    @property
+    def at(self) -> int:
+        """The position that looks back at what is held: a sliding window sees no more than its
+        reach before it."""
+        return max(self.end, self.row_at)
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Keep the checkpoint at the end of the chain."""

@@ -160,11 +160,12 @@ class PrefixCache:
         root = self._index.root(salt)
         match = self.match(tokens, limit, salt)
         hold = self.hold(match, owner)
-        row = Row(tokens, root, hold, self._new_tail(hold))
+        row = Row(tokens, root, hold, self._new_tail(hold, len(tokens)))
         row.node = match.node
         row.num_shared = match.num_shared
         self._index.use_root(root)
         self.rows[row.tail] = row
+        self._limit_checkpoints()  # somebody else's tail may have become a part
         return row
 
     def publish(self, row: Row) -> None:
@@ -175,6 +176,7 @@ class PrefixCache:
         if not row.node.attached:
             row.node = row.root
         self._index.clock += 1
+        row.hold.row_at = row.num_computed
         size = self.page_tokens
         while row.node.end + size <= row.num_computed:
             start = row.node.end
@@ -182,9 +184,9 @@ class PrefixCache:
             prefilled = _clamp(row.num_prompt - start, size)
             page = row.node.children.get(key)
             if page is None:
-                page = self._store.enter(row.node, key, row.tail, prefilled)
+                page = self._store.enter(row.node, key, row.tail)
             elif self._prefilled_only and page.num_prefilled < prefilled:
-                self._store.adopt(page, row.tail, prefilled)
+                self._store.adopt(page, row.tail)
             row.node = page
 
     def publish_partial(self, row: Row) -> Page:
@@ -203,7 +205,7 @@ class PrefixCache:
         prefilled = _clamp(row.num_prompt - start, row.num_computed - start)
         if known is not None and not (self._prefilled_only and known.num_prefilled < prefilled):
             return known
-        return self._store.enter(row.node, key, row.tail, prefilled)
+        return self._store.enter(row.node, key, row.tail)
 
     def checkpoint(self, row: Row) -> None:
         """Let later requests take up where the row stands now. Call only after the step that
@@ -276,7 +278,8 @@ class PrefixCache:
         return total
 
     def newly_held_bytes(self, match: Match) -> int:
-        """How much `held_bytes` would grow if this match were held."""
+        """How much `held_bytes` would grow if this match were held, windows apart: what a row holds
+        of them, in whatever part, is in `KVCost.append_bytes`."""
         total = 0
         for view in match.views:
             part = view.part
@@ -284,11 +287,6 @@ class PrefixCache:
                 continue
             held = max(part.holds.values(), default=part.base)
             total += max(0, view.end - held) * self.cost.bytes_per_token
-            for group, window in enumerate(self.cost.windows):
-                if match.num_tokens - window.reach < part.end and not self._reclaimer.window_held(
-                    part, group
-                ):
-                    total += part.storage.window_bytes(group)
         return total
 
     def reclaim(self, num_bytes: int) -> Reclaimed:
@@ -299,7 +297,7 @@ class PrefixCache:
     def compact(self, most_bytes: int, most_parts: int = MOST_PARTS) -> bool:
         """Join two parts of the longest chain of more than `most_parts`, if that takes at most so
         many bytes for a moment. Returns whether it did. For when there is nothing else to do."""
-        pair = find_pair(self.parts, most_parts)
+        pair = find_pair(self.parts, most_parts, prompts_apart=self._prefilled_only)
         if pair is None or pair[0].storage.absorb_bytes(pair[1].storage) > most_bytes:
             return False
         self._store.join(*pair)
@@ -381,12 +379,12 @@ class PrefixCache:
             page = page.parent
         return page
 
-    def _new_tail(self, hold: Hold) -> Part:
+    def _new_tail(self, hold: Hold, prompt_end: int) -> Part:
         if not hold.views:
-            tail = Part(0, None, self._new_storage())
+            tail = Part(0, None, self._new_storage(), prompt_end)
         else:
             before = hold.views[-1]
-            tail = Part(before.end, before.part, before.part.storage.successor())
+            tail = Part(before.end, before.part, before.part.storage.successor(), prompt_end)
         self._store.add(tail)
         return tail
 
@@ -397,7 +395,7 @@ class PrefixCache:
         self._store.seal(sealed)
         row.hold.add(View(sealed, sealed.end))
         del self.rows[sealed]
-        row.tail = self._new_tail(row.hold)
+        row.tail = self._new_tail(row.hold, row.num_prompt)
         self.rows[row.tail] = row
         self._keep_checkpoint(row, sealed)
 
@@ -423,7 +421,7 @@ class PrefixCache:
         ):
             total += part.storage.state_bytes
         for group, window in enumerate(self.cost.windows):
-            if any(hold.end - window.reach < part.end for hold in holds):
+            if any(hold.at - window.reach < part.end for hold in holds):
                 total += part.storage.window_bytes(group)
         return total
 

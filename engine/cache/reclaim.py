@@ -15,8 +15,6 @@ from engine.cache.page import Page
 from engine.cache.part import Part
 from engine.cache.store import Store
 
-_EMPTY_SHARE = 8  # room of more than 1/8 of a part's tokens is worth a copy to give back
-
 Worth = tuple[int, float]  # the lowest is given up first: by class, then by the policy's rank
 _WORTHLESS = (0, 0.0)
 _ORDINARY = 1
@@ -85,7 +83,7 @@ class Reclaimer:
     def window_held(self, part: Part, group: int) -> bool:
         """Whether somebody who holds the part sees tokens of it through a sliding window."""
         reach = self._cost.windows[group].reach
-        return any(hold.end - reach < part.end for hold in part.holds)
+        return any(hold.at - reach < part.end for hold in part.holds)
 
     # Order
 
@@ -167,8 +165,7 @@ class Reclaimer:
 
     def _is_mostly_full(self, part: Part) -> bool:
         """Whether giving back only the empty room would not pay for the copy it takes."""
-        empty = self._store.empty_bytes(part)
-        return empty * _EMPTY_SHARE <= part.storage.num_bytes - empty
+        return self._store.is_mostly_full(part)
 
     # Giving
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.cache.checkpoint import Checkpoint
-from engine.cache.cost import KVCost
+from engine.cache.cost import EMPTY_SHARE, KVCost
 from engine.cache.index import PageIndex
 from engine.cache.page import TOKEN_BYTES, Page
 from engine.cache.part import Part, Storage
@@ -38,6 +38,9 @@ class Store:
         part.storage.seal()
         self.sealed_bytes += part.storage.num_bytes
         self.kept_bytes += self.extra_bytes(part)
+        if not self.cost.dense and part.storage.num_tokens and not self.is_mostly_full(part):
+            # Checkpoints lie close together: small parts would be empty for the most part.
+            self.change(part, lambda storage: storage.truncate(storage.num_tokens))
 
     def change(self, part: Part, give: Callable[[Storage], None]) -> None:
         """Let a sealed part give something back."""
@@ -67,6 +70,11 @@ class Store:
             used += storage.window_tokens(group) * window.bytes_per_token
         return storage.num_bytes - used
 
+    def is_mostly_full(self, part: Part) -> bool:
+        """Whether a part's empty room is too little to be worth the copy of giving it back."""
+        empty = self.empty_bytes(part)
+        return empty * EMPTY_SHARE <= part.storage.num_bytes - empty
+
     def collect(self, part: Part) -> None:
         """Drop a part that nobody uses and nobody can find, and then whatever it alone kept."""
         while part.dead and part in self.parts:
@@ -81,7 +89,7 @@ class Store:
             part.parent = None
             part = parent
 
-    def enter(self, parent: Page, key: bytes, tail: Part, num_prefilled: int) -> Page:
+    def enter(self, parent: Page, key: bytes, tail: Part) -> Page:
         """Enter a page below `parent`; its KV is found from `tail` down the chain. Pages that say
         the same and less make way."""
         end = parent.end + len(key) // TOKEN_BYTES
@@ -90,7 +98,7 @@ class Store:
             page = parent.children.get(key[:size])
             if page is not None and (size == len(key) or tail.covering(page.end - 1) is page.part):
                 self.collect(self.index.remove(page))
-        return self.index.add(parent, key, holder, num_prefilled)
+        return self.index.add(parent, key, holder, tail.num_prefilled(parent.end, end))
 
     def join(self, below: Part, above: Part) -> None:
         """Make the upper of two sealed neighbours the end of the lower. Nothing that is held or
@@ -98,6 +106,8 @@ class Store:
         for part in (below, above):
             self.sealed_bytes -= part.storage.num_bytes
             self.kept_bytes -= self.extra_bytes(part)
+        if below.prompt_end >= below.end:
+            below.prompt_end = above.prompt_end
         below.storage.absorb(above.storage)
         self.sealed_bytes += below.storage.num_bytes
         self.kept_bytes += self.extra_bytes(below)
@@ -138,7 +148,7 @@ class Store:
         key = page.key[: (end - page.start) * TOKEN_BYTES]
         known = page.parent.children.get(key)
         if known is None or known.part is None or known.end > known.part.needed_end:
-            self.enter(page.parent, key, part, min(page.num_prefilled, end - page.start))
+            self.enter(page.parent, key, part)
 
     def release_page(self, page: Page, part: Part) -> bool:
         """Take a page out of a part: over to another part that holds the same tokens, or (True) out
@@ -146,7 +156,7 @@ class Store:
         for follower in page.successors():
             heir = follower.covering(page.end - 1)
             assert heir is not part, "a part that a later page stands on is needed"
-            self.index.move(page, heir, page.num_prefilled)
+            self.index.move(page, heir, heir.num_prefilled(page.start, page.end))
             return False
         self.index.remove(page)
         return True
@@ -166,7 +176,8 @@ class Store:
         else:
             self.drop_state(checkpoint.part)
 
-    def adopt(self, page: Page, tail: Part, num_prefilled: int) -> None:
+    def adopt(self, page: Page, tail: Part) -> None:
         """A prompt computed what so far only an answer had: its KV is the better one."""
-        before = self.index.move(page, tail.covering(page.end - 1), num_prefilled)
+        holder = tail.covering(page.end - 1)
+        before = self.index.move(page, holder, tail.num_prefilled(page.start, page.end))
         self.collect(before)

@@ -157,6 +157,26 @@ class JoinedCache:
     def offset(self) -> int:
         return self.base + int(self.tail.offset)
 
+    # Some models tie other work to these arrays.
+
+    @property
+    def keys(self) -> mx.array:
+        keys: mx.array = self.tail.keys
+        return keys
+
+    @keys.setter
+    def keys(self, keys: mx.array) -> None:
+        self.tail.keys = keys
+
+    @property
+    def values(self) -> mx.array:
+        values: mx.array = self.tail.values
+        return values
+
+    @values.setter
+    def values(self, values: mx.array) -> None:
+        self.tail.values = values
+
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         keys, values = self.tail.update_and_fetch(keys, values)
         if not self.prefix:

@@ -8,7 +8,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import CacheList, make_prompt_cache
 
-from engine.cache.cost import WINDOW_SLACK_TOKENS, KVCost, WindowCost
+from engine.cache.cost import EMPTY_SHARE, WINDOW_SLACK_TOKENS, KVCost, WindowCost
 from engine.cache.layout import LayerKind, Layout
 from engine.model.kv import Shape, shape_of
 
@@ -31,7 +31,7 @@ def measure(model: Any, layout: Layout, prefill_chunk: int) -> Shape:
             WindowCost(
                 window,
                 sum(_bytes_per_token(cache) for leaf, cache in by_kind if leaf.window == window),
-                window + WINDOW_SLACK_TOKENS + prefill_chunk + 2 * _ALLOCATION_STEP,
+                most_window_tokens(window, prefill_chunk),
             )
             for window in layout.windows
         ),
@@ -40,6 +40,15 @@ def measure(model: Any, layout: Layout, prefill_chunk: int) -> Shape:
         ),
     )
     return shape_of(layout, leaves, cost)
+
+
+def most_window_tokens(window: int, prefill_chunk: int) -> int:
+    """Most tokens of a sliding layer that a row holds at a time: in its tail what the window sees,
+    what is not shed yet, and a chunk; in the parts before it, as much again, and in the first of
+    them what lies before the window."""
+    tail = window + WINDOW_SLACK_TOKENS + prefill_chunk + 2 * _ALLOCATION_STEP
+    parts = 2 * window + WINDOW_SLACK_TOKENS
+    return tail + parts + parts // EMPTY_SHARE
 
 
 def _leaves(caches: Iterable[Any]) -> Iterator[Any]:

@@ -6,8 +6,9 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from engine.cache.part import Hold
 from engine.cache.row import Row
-from engine.request import Priority, Request, Timings, Usage
+from engine.request import Priority, Request, Timings, Usage, Waited
 
 SHORT_REST_TOKENS = 32  # design D5
 
@@ -27,7 +28,8 @@ class Job:
 
     `sampler` and `stream` belong to the loop; the scheduler never looks at them. `pin` names the
     pin that the job warms, if any. `checkpoints` are the positions at which its prefill stops to
-    leave one.
+    leave one. `hold` keeps what was published for a follower until it starts; `waited` tells for
+    whom it waited.
     """
 
     request: Request
@@ -38,6 +40,10 @@ class Job:
     sampler: Any = None
     stream: Any = None
     checkpoints: tuple[int, ...] = ()
+    boosted: Priority = Priority.PIN  # the priority of the most urgent request that waits for it
+    patient: bool = True  # whether it may still wait for what another computes
+    hold: Hold | None = None
+    waited: Waited | None = None
     num_generated: int = 0
     admitted_at: float = 0.0
     first_token_at: float = 0.0
@@ -52,7 +58,7 @@ class Job:
     @property
     def urgency(self) -> tuple[Priority, float]:
         """Order of admission: smaller goes first."""
-        return self.request.priority, self.submitted_at
+        return min(self.request.priority, self.boosted), self.submitted_at
 
     @property
     def num_tokens_left(self) -> int:
@@ -86,8 +92,15 @@ class Job:
         return Usage(
             prompt_tokens=len(self.request.prompt.tokens),
             cached_tokens=self.row.num_cached if self.row else 0,
+            awaited_tokens=self._num_awaited(),
             completion_tokens=self.num_generated,
         )
+
+    def _num_awaited(self) -> int:
+        """Of the cached tokens, those that a leader computed while this request waited."""
+        if self.waited is None or self.row is None:
+            return 0
+        return max(0, min(self.row.num_cached, self.waited.boundary) - self.waited.num_cached)
 
     def timings(self, now: float) -> Timings:
         admitted = self.admitted_at or now

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.cache.prefix_cache import PrefixCache
+from engine.cache.prefix_cache import Match, PrefixCache
 from engine.cache.row import Row
+from engine.config import Release
 from engine.errors import DuplicateRequest, UnknownRequest
+from engine.request import Waited
 from engine.schedule.admission import Admission, match_limit
 from engine.schedule.checkpoints import DEFAULT_SPACING, checkpoint_positions
 from engine.schedule.chunks import PrefillRate, chunk_tokens
+from engine.schedule.costs import PrefillCost
+from engine.schedule.flights import Flights, Shared
 from engine.schedule.job import SHORT_REST_TOKENS, Job, Phase
+
+# A follower waits so much longer than was expected before it computes for itself.
+PATIENCE_S = 1.0
+PATIENCE_PER_TOKEN_S = 0.25 / 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,7 @@ class Scheduler:
         step_target_s: float,
         checkpoint_spacing: int = DEFAULT_SPACING,
         batches_rests: bool = True,
+        release: Release = Release.BOUNDARY_PUBLISHED,
     ) -> None:
         self._cache = cache
         self._admission = admission
@@ -63,11 +72,19 @@ class Scheduler:
         self._jobs: dict[str, Job] = {}
         self._waiting: list[Job] = []
         self._blocked = False  # the first waiting job did not fit, and nothing has been freed since
+        self._flights = Flights(release, cache.page_tokens)
         self.rate = PrefillRate()
+        self.cost = PrefillCost()
 
     @property
     def num_waiting(self) -> int:
-        return len(self._waiting)
+        """Requests that have not started, for whatever reason."""
+        return len(self._waiting) + self._flights.num_parked
+
+    @property
+    def num_parked(self) -> int:
+        """Of those that wait, how many wait for what another computes."""
+        return self._flights.num_parked
 
     @property
     def running(self) -> list[Job]:
@@ -102,8 +119,11 @@ class Scheduler:
         its tail is lost. Raises UnknownRequest."""
         self.get(job.request.id)
         del self._jobs[job.request.id]
+        self._flights.end(job)
+        self._let_go(job)
         if job.row is None:
-            self._waiting.remove(job)
+            if not self._flights.forget(job):
+                self._waiting.remove(job)
         elif lost:
             self._cache.abandon_row(job.row)
         else:
@@ -119,11 +139,14 @@ class Scheduler:
         that can never start, because they do not fit although nothing else runs."""
         started: list[Job] = []
         hopeless: list[Job] = []
+        self._wake(now)
         while self._waiting and not self._blocked:
             job, running = self._waiting[0], self.running
+            if running and self._parks(job, now):
+                continue
             fits = self._admission.shortfall_bytes(job, running) <= 0
             if not fits or len(running) >= self._max_running:
-                if self._set_aside(job, running):
+                if self._set_aside(job, running) or (not fits and self._let_go_behind(job)):
                     continue
                 if running:
                     self._blocked = True
@@ -136,8 +159,10 @@ class Scheduler:
             job.row = self._cache.open_row(
                 request.prompt.tokens, limit=match_limit(job), salt=request.salt, owner=request.id
             )
+            self._let_go(job)
             job.checkpoints = self._plan_checkpoints(job, job.row)
             job.admitted_at = now
+            self._flights.begin(job)
             started.append(job)
         return started, hopeless
 
@@ -153,10 +178,89 @@ class Scheduler:
             return False
         filler = max(fillers, key=lambda other: other.urgency)
         assert filler.row is not None
+        self._flights.end(filler)
         self._cache.close_row(filler.row)
         filler.row = None
         self._queue(filler)
         return True
+
+    # Waiting for what another computes
+
+    def _parks(self, job: Job, now: float) -> bool:
+        """Let the first waiting job wait for a running one that computes what it needs, if that
+        brings its first token sooner. Whoever is waited for gets the urgency of who waits, and
+        stops where their prompts part."""
+        if not job.patient or not self._flights.num_leaders:
+            return False
+        num_cached = self._match(job).num_tokens
+        shared = self._flights.find(job, num_cached)
+        if shared is None:
+            return False
+        waited = self._expect(job, shared, num_cached)
+        if self._flights.asks_again and waited.wait_s > waited.compute_s:
+            return False
+        leader = shared.leader
+        assert leader.row is not None
+        leader.boosted = min(leader.boosted, job.urgency[0])
+        if shared.boundary > leader.row.num_computed:
+            leader.checkpoints = tuple(sorted({*leader.checkpoints, shared.boundary}))
+        saved = shared.boundary - num_cached
+        until = now + waited.wait_s + PATIENCE_S + saved * PATIENCE_PER_TOKEN_S
+        if job.waited is None:
+            job.waited = waited
+        self._waiting.pop(0)
+        self._let_go(job)
+        self._flights.park(job, shared, until)
+        return True
+
+    def _expect(self, job: Job, shared: Shared, num_cached: int) -> Waited:
+        """What waiting and computing would take until the first token (algorithms §4.2)."""
+        leader = shared.leader
+        assert leader.row is not None
+        end, at = len(job.request.prompt.tokens), leader.row.num_computed
+        leaders_end = len(leader.request.prompt.tokens)
+        before = self.cost.seconds(at, leaders_end) if leaders_end - at <= end - num_cached else 0.0
+        return Waited(
+            leader_id=leader.request.id,
+            boundary=shared.boundary,
+            num_cached=num_cached,
+            wait_s=self.cost.seconds(at, shared.boundary) + self.cost.seconds(shared.boundary, end),
+            compute_s=before + self.cost.seconds(num_cached, end),
+        )
+
+    def _wake(self, now: float) -> None:
+        """Back to the queue with those who need wait no longer; what was published for them stays
+        until they start."""
+        for parked in self._flights.wake(now, self._published):
+            job = parked.job
+            job.patient = now < parked.until and self._flights.asks_again
+            job.hold = self._cache.hold(self._match(job), job.request.id)
+            self._queue(job)
+            self._blocked = False
+
+    def _published(self, leader: Job) -> int:
+        """Tokens of a running job's prompt that others can take up."""
+        row = leader.row
+        assert row is not None
+        return row.tail.base if self._cache.cost.recurrent else row.node.end
+
+    def _match(self, job: Job) -> Match:
+        request = job.request
+        return self._cache.match(request.prompt.tokens, match_limit(job), request.salt)
+
+    def _let_go(self, job: Job) -> bool:
+        """Release what is kept for a job that has not started. Returns whether there was
+        anything."""
+        hold, job.hold = job.hold, None
+        if hold is not None:
+            self._cache.release(hold)
+        return hold is not None
+
+    def _let_go_behind(self, job: Job) -> bool:
+        """The first in the queue needs memory: what is kept for those behind it can be computed
+        again."""
+        let_go = [self._let_go(other) for other in self._waiting if other is not job]
+        return any(let_go)
 
     def _queue(self, job: Job) -> None:
         self._waiting.append(job)
@@ -212,4 +316,4 @@ class Scheduler:
         a long document, a long document is not overtaken for ever. Pins come last."""
         assert job.row is not None
         remaining_s = job.row.num_uncomputed / self.rate.tokens_per_s
-        return job.request.priority, remaining_s - (now - job.submitted_at)
+        return job.urgency[0], remaining_s - (now - job.submitted_at)

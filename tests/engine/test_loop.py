@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from engine.commands import Cancel, Command, Stop, Submit
+from engine.config import Release
 from engine.errors import DuplicateRequest, PromptTooLong
 from engine.request import (
     Failed,
@@ -112,7 +113,7 @@ def test_prompts_of_any_length(num_tokens: int) -> None:
 
 def test_no_answer_wanted_fills_the_cache_and_tells_its_progress() -> None:
     loop = SteppedLoop(prefill_chunk=128)
-    loop.serve(request("fill", PROMPT, 0), request("again", PROMPT, 0))
+    loop.serve(request("fill", PROMPT, 0))
     assert loop.kinds("fill") == [Started, Progress, Progress, Progress, Finished]
     assert loop.progress("fill") == [128, 256, 300]
     (known,) = loop.serve(request("known", PROMPT, 0))
@@ -192,7 +193,7 @@ def test_rows_that_decode_go_through_one_forward_and_one_chunk_goes_beside_them(
 
 
 def test_tokens_are_found_from_the_step_after_the_one_that_computed_them() -> None:
-    loop = SteppedLoop(prefill_chunk=64)
+    loop = SteppedLoop(prefill_chunk=64, release=Release.INDEPENDENT)
     loop.submit(request("leader", PROMPT, 4))
     found = []
     for n in range(4):

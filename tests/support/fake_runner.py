@@ -62,7 +62,7 @@ class FakeLayers:
         return KVCost(
             BYTES_PER_TOKEN,
             tuple(
-                WindowCost(window, WINDOW_BYTES, window + WINDOW_SLACK + MOST_CHUNK)
+                WindowCost(window, WINDOW_BYTES, 3 * window + 2 * WINDOW_SLACK + MOST_CHUNK)
                 for window in self.windows
             ),
             STATE_BYTES if self.recurrent else 0,

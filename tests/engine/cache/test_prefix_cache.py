@@ -324,3 +324,24 @@ def test_rows_run_on_while_everything_around_them_is_evicted() -> None:
             list(row.tokens)[: row.num_computed],
         )
     assert (stands_on.end, cache.used_bytes) == (30, cache.held_bytes())
+
+
+def test_a_page_taken_from_an_answer_is_not_taken_for_a_prompts() -> None:
+    """With `prefilled_only`: another prompt computed a page that an answer had, and is evicted;
+    what is left of it is the answer's again."""
+    cache = make_cache(prefilled_only=True)
+    tokens = list(range(1, 81))
+    answering = cache.open_row(tokens[:32])
+    compute(cache, answering)
+    for token in tokens[32:]:
+        answering.tokens.append(token)
+        compute(cache, answering)
+    assert cache.match(tokens).num_tokens == 32
+    asking = cache.open_row(tokens[:48], limit=47)
+    assert asking.num_cached == 32
+    compute(cache, asking)
+    cache.close_row(asking)
+    assert cache.match(tokens).num_tokens == 48
+    cache.reclaim(16 * BYTES_PER_TOKEN)
+    cache.check_integrity()
+    assert cache.match(tokens).num_tokens == 32

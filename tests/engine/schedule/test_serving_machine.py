@@ -10,6 +10,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from engine.config import Publication, Release
 from engine.errors import PromptTooLong
 from engine.request import Failed, Finished, FinishReason, Priority, Request, Started
 from engine.snapshot import PinState
@@ -54,6 +55,8 @@ class ServingMachine(RuleBasedStateMachine):
         stops=st.booleans(),
         kind=st.sampled_from(KINDS),
         checkpoint_share=st.sampled_from([1.0, 0.3, 0.0]),
+        release=st.sampled_from([Release.BOUNDARY_PUBLISHED] * 3 + list(Release)),
+        publication=st.sampled_from([Publication.INCREMENTAL] * 3 + list(Publication)),
     )
     def begin(
         self,
@@ -64,6 +67,8 @@ class ServingMachine(RuleBasedStateMachine):
         stops: bool,
         kind: tuple[tuple[int, ...], bool],
         checkpoint_share: float,
+        release: Release,
+        publication: Publication,
     ) -> None:
         windows, recurrent = kind
         page, unit = page_and_unit
@@ -72,6 +77,8 @@ class ServingMachine(RuleBasedStateMachine):
             windows=windows,
             recurrent=recurrent,
             checkpoint_share=checkpoint_share,
+            release=release,
+            publication=publication,
             page_tokens=page,
             match_unit=unit,
             max_running=max_running,
@@ -162,6 +169,19 @@ class ServingMachine(RuleBasedStateMachine):
             ends = len(self.loop.ends(name))
             assert ends == (0 if self.loop.scheduler.knows(name) else 1)
         assert set(self.loop.pins) == set(self.pinned)
+
+    @invariant()
+    def only_those_who_run_are_waited_for(self) -> None:
+        """So there are no cycles; and who waits holds nothing."""
+        if not hasattr(self, "loop"):
+            return
+        for parked in self.loop.scheduler._flights.parked:
+            assert parked.job.row is None
+            assert parked.job.hold is None
+            assert self.loop.scheduler.knows(parked.job.request.id)
+            assert parked.leader.row is not None or not self.loop.scheduler.knows(
+                parked.leader.request.id
+            )
 
     @invariant()
     def what_pins_hold_is_found(self) -> None:

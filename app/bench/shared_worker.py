@@ -1,0 +1,114 @@
+"""The process behind `ondol bench shared`: it loads the model for each side, and measures both.
+
+Started with a model folder and a plan as JSON. JSON lines on stdout: the facts, then {"say"} with a
+line of progress at a time, then {"results"}; {"error"} with a message where it cannot go on.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TextIO
+
+from app.bench.errors import BenchError
+from app.bench.shared import Plan, SharedResults
+from engine.assembly import assemble, leave_thread
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.model import device, machine
+from engine.model.info import AttentionMode, ModelInfo
+
+_MOST_RUNNING = 64
+_STEP_TARGET_S = 60.0
+
+
+def main(path: Path, plan: Plan) -> int:
+    """Returns the exit code."""
+    replies = _take_stdout()
+    try:
+        results = _run(path, plan, lambda reply: _send(replies, reply))
+        _send(replies, {"results": asdict(results)})
+    except (BenchError, EngineError) as error:
+        _send(replies, {"error": str(error)})
+        return 1
+    finally:
+        gc.collect()  # modules of a model refer to each other, and no array may outlive its thread
+        leave_thread()
+    return 0
+
+
+def _run(path: Path, plan: Plan, send: Callable[[Mapping[str, object]], None]) -> SharedResults:
+    # Both sides must have the same BLAS, and MLX finds it only if it is loaded first.
+    device.prepare()
+    from app.bench.shared_bench import Machine, SharedBench
+    from app.bench.shared_rows import SharedRows
+    from engine.model.loader import load
+    from engine.model.plain_batch import ROOM_TOKENS, PlainBatch, allocated_bytes
+
+    # Nobody waits for a step here: a suffix is computed in as few of them as it can be.
+    config = EngineConfig(max_running=_MOST_RUNNING, step_target_s=_STEP_TARGET_S)
+    assembly = assemble(path, path.name, config)
+    info = assembly.info
+    chunk = device.default_prefill_chunk()
+    send(
+        {
+            "device": asdict(device.describe()),
+            "prefill_chunk": chunk,
+            "context_window": info.context_window,
+            "dtype": info.dtype,
+        }
+    )
+    _check(info, plan)
+    # Copies may take more than the engine's budget: nobody shall run short of memory.
+    device.apply_limits(machine.total_memory_bytes() // 2, 2 * info.weights_bytes)
+    sharing = SharedRows(assembly, plan.answer_tokens)
+    copies = PlainBatch(load(path).model, chunk, plan.answer_tokens)
+    try:
+        return SharedBench(
+            sharing,
+            copies,
+            Machine(
+                allocated_bytes,
+                machine.total_memory_bytes(),
+                info.bytes_per_token,
+                ROOM_TOKENS,
+                info.vocab_size,
+            ),
+            lambda line: send({"say": line}),
+        ).run(plan)
+    finally:
+        assembly.close()
+
+
+def _check(info: ModelInfo, plan: Plan) -> None:
+    if info.attention is not AttentionMode.SHARED or not info.cost.dense:
+        raise BenchError(
+            "This bench needs a model whose layers are all full attention and whose rows can share "
+            f"their parts. This one has {info.layers}; {info.attention_reason or 'they can'}."
+        )
+    if plan.longest_tokens > info.context_window:
+        raise BenchError(
+            f"Rows of {plan.longest_tokens:,} tokens do not fit this model's context window of "
+            f"{info.context_window:,}: choose shorter prefixes."
+        )
+
+
+def _take_stdout() -> TextIO:
+    """Keep stdout for replies alone: what a library prints goes to stderr."""
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return replies
+
+
+def _send(replies: TextIO, reply: Mapping[str, object]) -> None:
+    replies.write(json.dumps(reply) + "\n")
+    replies.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Plan.from_json(json.loads(sys.argv[2]))))

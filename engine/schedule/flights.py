@@ -1,0 +1,155 @@
+"""Who computes, who waits: no prompt is computed twice at once (design D4, algorithms §4.1).
+
+A flight is a running request that still computes its prompt: the leader. A request that goes on
+through tokens the leader will compute can wait for them instead. It parks, holding nothing and
+registered nowhere else, until the leader has published up to where their prompts part; then it
+matches again like any other. So there are no cycles, since only what runs is waited for, and no
+herd: of those that wake, the first to be admitted is the leader of the rest.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from engine.cache.row import TOKEN_TYPE
+from engine.config import Release
+from engine.schedule.job import Job
+
+Tokens: TypeAlias = "array[int]"
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A leader, and the number of tokens of a prompt that stand or will stand in its KV."""
+
+    leader: Job
+    boundary: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A follower, whom it waits for, up to which boundary, and until when at most (seconds)."""
+
+    job: Job
+    leader: Job
+    boundary: int
+    until: float
+
+
+class Flights:
+    """All leaders and all who wait for one.
+
+    `unit` is what a published boundary is a multiple of, in tokens.
+    """
+
+    def __init__(self, release: Release = Release.BOUNDARY_PUBLISHED, unit: int = 16) -> None:
+        self._release = release
+        self._unit = unit
+        self._leaders: dict[Job, Tokens] = {}
+        self._parked: dict[Job, Parked] = {}
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether one who wakes may wait for the next leader. The coarser policies let all go."""
+        return self._release is Release.BOUNDARY_PUBLISHED
+
+    @property
+    def num_leaders(self) -> int:
+        return len(self._leaders)
+
+    @property
+    def num_parked(self) -> int:
+        return len(self._parked)
+
+    @property
+    def parked(self) -> Iterator[Parked]:
+        return iter(self._parked.values())
+
+    def begin(self, job: Job) -> None:
+        """A request that was admitted has tokens to compute."""
+        if self._release is not Release.INDEPENDENT and job.row and job.row.num_uncomputed > 1:
+            self._leaders[job] = array(TOKEN_TYPE, job.request.prompt.tokens)
+
+    def end(self, job: Job) -> None:
+        """A leader is one no longer: it ended, or it has lost its row. Unknown ones are no error:
+        not every request leads."""
+        self._leaders.pop(job, None)
+
+    def find(self, job: Job, num_cached: int) -> Shared | None:
+        """The leader that will have most of a request's tokens, more than are cached by at least a
+        unit; None if there is none."""
+        tokens = array(TOKEN_TYPE, job.request.prompt.tokens)
+        if self._release is Release.LEADER_FINISHED:
+            num_cached = 0  # a flight lasts as long as its leader, whatever is warm already (S0-7)
+        best: Shared | None = None
+        for leader, known in self._leaders.items():
+            if leader.request.salt != job.request.salt or not _still_leads(leader, self._release):
+                continue
+            most = min(len(known), len(tokens) - (1 if job.max_tokens else 0))
+            boundary = _common(tokens, known, most) // self._unit * self._unit
+            if boundary - num_cached >= self._unit and (not best or boundary > best.boundary):
+                best = Shared(leader, boundary)
+        return best
+
+    def park(self, job: Job, shared: Shared, until: float) -> None:
+        """A request waits for a leader."""
+        assert shared.leader in self._leaders
+        assert job not in self._leaders
+        self._parked[job] = Parked(job, shared.leader, shared.boundary, until)
+
+    def forget(self, job: Job) -> bool:
+        """A request ends while it waits. Returns whether it did wait."""
+        return self._parked.pop(job, None) is not None
+
+    def wake(self, now: float, published: Callable[[Job], int]) -> list[Parked]:
+        """Those who need wait no longer, in order of arrival: their boundary is `published`, their
+        leader is gone, or their time is up."""
+        ready = [
+            parked
+            for parked in self._parked.values()
+            if now >= parked.until or self._is_over(parked, published)
+        ]
+        for parked in ready:
+            del self._parked[parked.job]
+        return sorted(ready, key=lambda parked: parked.job.urgency)
+
+    def _is_over(self, parked: Parked, published: Callable[[Job], int]) -> bool:
+        leader = parked.leader
+        if leader not in self._leaders:
+            return True
+        match self._release:
+            case Release.LEADER_FINISHED:
+                return False
+            case Release.PREFILL_FINISHED:
+                return leader.num_generated > 0
+            case _:
+                return published(leader) >= parked.boundary
+
+
+def _still_leads(leader: Job, release: Release) -> bool:
+    """Whether there is anything to wait for: tokens of the prompt, or with the coarser policies a
+    later event."""
+    if release is Release.LEADER_FINISHED:
+        return True
+    return leader.row is not None and not leader.num_generated
+
+
+def _common(tokens: Tokens, known: Tokens, most: int) -> int:
+    """Length of the common beginning, at most `most` tokens. Doubling and halving slices, which
+    compare at the speed of memory."""
+    same, different = 0, most + 1
+    step = 64
+    while same + step <= most and tokens[same : same + step] == known[same : same + step]:
+        same += step
+        step *= 2
+    different = min(different, same + step)
+    while different - same > 1:
+        middle = (same + different) // 2
+        if tokens[same:middle] == known[same:middle]:
+            same = middle
+        else:
+            different = middle
+    return same

@@ -1,0 +1,143 @@
+"""The options of `ondol bench shared`, and one whole run on a very small model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import app.bench.shared_command
+from app.bench import lock
+from app.bench.command import main
+from app.bench.errors import BenchError
+from app.bench.hybrid_model import HybridShape, write
+from app.bench.shared import CapacityPlan, Plan
+from app.bench.shared_command import CLIENTS, PREFIXES, SharedOptions, run
+from engine.errors import ModelError
+from engine.model import machine
+from engine.model.gguf import WeightForm, import_gguf
+from tests.support.tiny_gguf import TinyGguf
+
+CORES = machine.usable_cores()
+PLAN = Plan((256,), (1, 3), 5, 2, 2, group=3, repeats=1, capacity=CapacityPlan(1_000, 200, 56, 2))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder of some hundred kilobytes."""
+    folder = tmp_path_factory.mktemp("models")
+    source = TinyGguf(keys={"llama.context_length": 2_048}).write(folder / "tiny.gguf")
+    return import_gguf(source, folder / "Tiny-1B", WeightForm.FLOAT32)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[SharedOptions]:
+    """What the command line asks for; nothing is measured."""
+    calls: list[SharedOptions] = []
+    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
+    monkeypatch.setattr(app.bench.shared_command, "run", calls.append)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("words", "prefixes", "clients", "blocks", "repeats", "copies"),
+    [
+        ("", PREFIXES, CLIENTS, 15, 5, 8),
+        ("--quick", (512, 2_048), (1, 8), 4, 3, 3),
+        ("--quick --prefixes 4096 --clients 8,8", (4_096,), (8,), 4, 3, 3),
+        ("--pairs 20 --prefixes 4096,512 --clients 8", (512, 4_096), (8,), 20, 20, 8),
+    ],
+)
+def test_what_is_measured(
+    asked: list[SharedOptions],
+    words: str,
+    prefixes: tuple[int, ...],
+    clients: tuple[int, ...],
+    blocks: int,
+    repeats: int,
+    copies: int,
+) -> None:
+    assert main(["shared", *words.split()]) == 0
+    capacity = CapacityPlan(1_024, 200, 56, copies)
+    plan = Plan(prefixes, clients, 9, blocks, 4, 8, repeats, capacity)
+    assert asked == [SharedOptions(plan, CORES, None, None, None)]
+    assert plan.longest_tokens <= 8_192, "the starter model's window"
+
+
+def test_where_things_are(asked: list[SharedOptions], tmp_path: Path) -> None:
+    file = tmp_path / "shared.json"
+    words = f"--threads 1 --model ~/m --data-dir ~/d --json {file}"
+    assert main(["shared", *words.split()]) == 0
+    (found,) = asked
+    home = Path.home()
+    assert (found.threads, found.model, found.data_dir) == (1, home / "m", home / "d")
+    assert found.json_file == file
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--quick --pairs 15", "leave out --pairs"),
+        ("--clients 0", "at least 1"),
+        ("--prefixes none", "at least 1"),
+        ("--json /nowhere/shared.json", "there is no folder /nowhere"),
+    ],
+)
+def test_what_makes_no_sense_ends_with_2(
+    asked: list[SharedOptions], capsys: pytest.CaptureFixture[str], words: str, complaint: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["shared", *words.split()])
+    assert caught.value.code == 2
+    assert asked == []
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"config\.json"):
+        run(SharedOptions(PLAN, 1, tmp_path, None, None))
+
+
+def test_a_hybrid_model_is_refused(tmp_path: Path) -> None:
+    shape = HybridShape(
+        hidden=32, layers=2, attention_interval=2, heads=2, head_dim=16, vocabulary=64,
+        context_window=2_048,
+    )  # fmt: skip
+    model = write(tmp_path / "hybrid", shape)
+    with pytest.raises(BenchError, match="has 1 recurrent, 1 full attention"):
+        run(SharedOptions(PLAN, 1, model, None, None))
+
+
+def test_rows_beyond_the_window_are_told_before_anything_is_measured(model: Path) -> None:
+    plan = replace(PLAN, prefixes=(2_000,))
+    with pytest.raises(BenchError, match=r"Rows of 2,0\d\d tokens do not fit .* window of 2,048"):
+        run(SharedOptions(plan, 1, model, None, None))
+
+
+def test_a_whole_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "shared.json"
+    results = run(SharedOptions(PLAN, 1, model, None, file))
+    (prefix,) = results.prefixes
+    one, three = prefix.clients
+    assert three.copies is not None
+    assert len(three.shared.ttft_s) == len(three.copies.ttft_s) == 3
+    assert min(*three.shared.ttft_s, *three.copies.ttft_s) > 0
+    assert min(*three.shared.step_s, *three.copies.step_s, *one.alone_step_s) > 0
+    # One copy and three rooms; three copies with a room each.
+    room = 256 * prefix.bytes_per_token
+    assert three.shared.kv_bytes == pytest.approx(4 * room, rel=0.01)
+    assert three.copies.kv_bytes == pytest.approx(6 * room, rel=0.02)
+    (follow,) = prefix.follows
+    assert follow.joined_s is not None
+    assert min(follow.together_s, follow.one_by_one_s, follow.joined_s) > 0
+    capacity = results.capacity
+    assert capacity is not None
+    assert (capacity.copies_rows, capacity.shared_rows) == (2, 5)
+    assert capacity.shared_bytes <= capacity.copies_bytes
+    said = capsys.readouterr().out
+    assert "256 tokens, clients: 3, a step " in said
+    data = json.loads(file.read_text())
+    assert data["conditions"]["model"] == "Tiny-1B"
+    assert data["prefixes"][0]["room_tokens"] == 256

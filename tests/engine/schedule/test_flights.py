@@ -1,0 +1,211 @@
+"""No prompt is computed twice at once: who computes, who waits, and for how long."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.config import Publication, Release
+from engine.request import FinishReason, Priority
+from tests.support.answers import answer_to
+from tests.support.engine import request
+from tests.support.stepping import SteppedLoop
+
+PROMPT = [(7 * n) % 500 + 1 for n in range(500)]
+CHUNK = 64
+
+
+def make_loop(release: Release = Release.BOUNDARY_PUBLISHED, **options: object) -> SteppedLoop:
+    return SteppedLoop(prefill_chunk=CHUNK, release=release, **options)  # type: ignore[arg-type]
+
+
+def cached(loop: SteppedLoop, *names: str) -> list[int]:
+    return [loop.started(name).cached_tokens for name in names]
+
+
+@pytest.mark.parametrize("group", [2, 4, 8])
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_identical_prompts_are_computed_once(group: int, recurrent: bool) -> None:
+    """One prompt and at most a page a follower (issue's bar); nobody gets another answer."""
+    loop = make_loop(recurrent=recurrent)
+    names = [f"r{n}" for n in range(group)]
+    loop.serve(*(request(name, PROMPT, 5) for name in names))
+    prompt_tokens = loop.runner.num_computed - group * 4  # answers after their first tokens
+    assert prompt_tokens <= len(PROMPT) + 16 * (group - 1)
+    assert cached(loop, *names) == [0] + [496] * (group - 1)
+    for name in names:
+        assert loop.tokens(name) == answer_to(PROMPT, 5)
+        assert loop.finished(name).usage.awaited_tokens == (0 if name == "r0" else 496)
+    assert loop.counters.awaited_tokens == 496 * (group - 1)
+
+
+def test_independent_requests_compute_what_others_do() -> None:
+    loop = make_loop(Release.INDEPENDENT)
+    loop.serve(request("a", PROMPT, 2), request("b", PROMPT, 2))
+    assert cached(loop, "a", "b") == [0, 0]
+    assert loop.runner.num_computed == 2 * 501
+
+
+def test_followers_wait_for_the_boundary_and_not_for_the_leader() -> None:
+    """Eight questions on one document: each goes on from where it leaves the document."""
+    loop = make_loop()
+    leader = [*PROMPT, *[600] * 300]
+    followers = {f"q{n}": [*PROMPT[: 200 + 30 * n], *[700 + n] * 20] for n in range(8)}
+    loop.submit(request("leader", leader, 2))
+    loop.step()
+    loop.submit(*(request(name, tokens, 2) for name, tokens in followers.items()))
+    loop.step()
+    assert loop.scheduler.num_parked == 8
+    loop.run_until(lambda: bool(loop.ends("q0")))
+    assert not loop.ends("leader")
+    loop.finish_all()
+    assert cached(loop, *followers) == [(200 + 30 * n) // 16 * 16 for n in range(8)]
+    for name, tokens in {"leader": leader, **followers}.items():
+        assert loop.tokens(name) == answer_to(tokens, 2)
+
+
+def test_distinct_prompts_wait_for_nobody() -> None:
+    loop = make_loop()
+    loop.submit(*(request(f"r{n}", [n + 1] * 200, 2) for n in range(4)))
+    loop.step()
+    assert (loop.scheduler.num_parked, len(loop.scheduler.running)) == (0, 4)
+    loop.finish_all()
+
+
+def test_salts_do_not_wait_for_each_other() -> None:
+    loop = make_loop()
+    loop.serve(request("a", PROMPT, 1, salt="x"), request("b", PROMPT, 1, salt="y"))
+    assert cached(loop, "a", "b") == [0, 0]
+
+
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_a_leader_that_is_cancelled_hands_on_what_it_has(recurrent: bool) -> None:
+    """Exactly one follower leads on, the others wait for that one: nothing is computed twice."""
+    loop = make_loop(recurrent=recurrent)
+    loop.submit(*(request(f"r{n}", PROMPT, 3) for n in range(5)))
+    loop.run_until(lambda: loop.progress("r0")[-1:] >= [192])
+    loop.cancel("r0")
+    loop.step()
+    assert (loop.scheduler.num_parked, len(loop.scheduler.running)) == (3, 1)
+    assert loop.started("r1").cached_tokens == 192
+    loop.finish_all()
+    assert cached(loop, "r2", "r3", "r4") == [496] * 3
+    assert loop.runner.num_computed <= 500 + 4 * (2 + 16)
+    assert all(loop.tokens(f"r{n}") == answer_to(PROMPT, 3) for n in range(1, 5))
+
+
+def test_a_follower_that_is_cancelled_is_gone() -> None:
+    loop = make_loop()
+    loop.submit(request("leader", PROMPT, 3), request("follower", PROMPT, 3))
+    loop.step()
+    assert loop.scheduler.num_parked == 1
+    loop.cancel("follower")
+    assert loop.scheduler.num_parked == 0
+    assert loop.finished("follower").reason is FinishReason.ABORT
+    loop.finish_all()
+    assert loop.tokens("leader") == answer_to(PROMPT, 3)
+
+
+def test_a_late_arrival_opens_a_new_flight_on_warm_pages_S0_9() -> None:
+    """Just after the leader starts its answer nothing is left to wait for."""
+    loop = make_loop()
+    loop.submit(request("leader", PROMPT, 60))
+    loop.run_until(lambda: bool(loop.text("leader")))
+    loop.submit(request("late", PROMPT, 1))
+    loop.step()
+    assert loop.started("late").cached_tokens == 499
+    assert bool(loop.ends("late"))
+    loop.finish_all()
+
+
+def test_a_late_arrival_waits_to_the_end_where_followers_do_S0_7() -> None:
+    loop = make_loop(Release.LEADER_FINISHED)
+    loop.submit(request("leader", PROMPT, 30))
+    loop.run_until(lambda: bool(loop.text("leader")))
+    loop.submit(request("late", PROMPT, 1))
+    while not loop.ends("leader"):
+        assert not loop.kinds("late")
+        loop.step()
+    loop.finish_all()
+    assert loop.started("late").cached_tokens == 499
+
+
+def test_prefill_finished_releases_at_the_first_token_S0_8() -> None:
+    loop = make_loop(Release.PREFILL_FINISHED)
+    loop.submit(request("leader", PROMPT, 30), request("follower", [*PROMPT[:100], 7, 8], 1))
+    loop.run_until(lambda: bool(loop.text("leader")))
+    assert not loop.kinds("follower")
+    loop.step()
+    assert loop.started("follower").cached_tokens == 100
+    loop.finish_all()
+
+
+def test_published_on_completion_two_cold_requests_share_nothing_K14() -> None:
+    loop = make_loop(Release.INDEPENDENT, publication=Publication.ON_COMPLETION)
+    loop.serve(request("a", PROMPT, 2), request("b", PROMPT, 2))
+    assert cached(loop, "a", "b") == [0, 0]
+    loop.serve(request("c", PROMPT, 1))
+    assert cached(loop, "c") == [499]
+
+
+def test_published_on_prefill_nothing_is_found_before() -> None:
+    loop = make_loop(Release.INDEPENDENT, publication=Publication.ON_PREFILL)
+    loop.submit(request("a", PROMPT, 20))
+    loop.run_until(lambda: loop.progress("a")[-1:] >= [256])
+    assert loop.cache.match(PROMPT).num_tokens == 0
+    loop.run_until(lambda: bool(loop.text("a")))
+    assert loop.cache.match(PROMPT).num_tokens == 500
+    loop.finish_all()
+
+
+def test_an_urgent_follower_makes_its_leader_urgent() -> None:
+    """A background leader is behind a long interactive prompt, until somebody waits for it."""
+    loop = make_loop()
+    loop.submit(request("sweep", PROMPT, 1, priority=Priority.BACKGROUND))
+    loop.step()
+    loop.submit(request("talk", [900] * 2000, 1))
+    loop.step()
+    assert loop.progress("talk") == [64]
+    before = loop.progress("sweep")
+    loop.submit(request("urgent", PROMPT, 1))
+    loop.step()
+    assert loop.scheduler.num_parked == 1
+    assert loop.progress("sweep")[-1] > before[-1]
+    loop.run_until(lambda: bool(loop.ends("urgent")))
+    assert not loop.ends("talk")
+    loop.finish_all()
+
+
+def test_patience_ends() -> None:
+    """A leader that gets no turn for long is waited for no longer."""
+    loop = make_loop()
+    loop.submit(request("leader", PROMPT, 1))
+    loop.step()
+    loop.submit(request("follower", PROMPT, 1))
+    loop.step()
+    assert loop.scheduler.num_parked == 1
+    loop.clock.now += 60.0
+    loop.step()
+    assert loop.scheduler.num_parked == 0
+    assert loop.started("follower").cached_tokens == 128
+    loop.finish_all()
+    assert loop.tokens("follower") == answer_to(PROMPT, 1)
+
+
+def test_what_was_published_for_a_follower_is_kept_until_it_starts() -> None:
+    """Memory is short: others want room, but not that of pages somebody waits for."""
+    loop = make_loop(budget_tokens=1600, storage_step=1, max_running=1)
+    loop.submit(request("leader", PROMPT, 1), request("follower", [*PROMPT, 5, 6], 1))
+    loop.finish_all()
+    assert cached(loop, "follower")[0] >= 496
+
+
+def test_a_row_on_record_says_for_whom_it_waited() -> None:
+    loop = make_loop()
+    loop.serve(request("leader", PROMPT, 1))
+    loop.submit(request("first", [9, *PROMPT], 1), request("second", [9, *PROMPT], 1))
+    loop.step()
+    job = loop.scheduler.get("second")
+    assert job.waited is not None
+    assert (job.waited.leader_id, job.waited.boundary, job.waited.num_cached) == ("first", 496, 0)
+    assert 0 < job.waited.wait_s <= job.waited.compute_s
+    loop.finish_all()
