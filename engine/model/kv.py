@@ -13,7 +13,7 @@ from mlx_lm.models.cache import ArraysCache, KVCache
 from engine.cache.cost import KVCost
 from engine.cache.layout import LayerKind, Layout
 from engine.cache.part import Storage
-from engine.model.window import KeysAndValues, WindowKV
+from engine.model.window import KeysAndValues, WindowKV, small_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Leaf:
         """An empty cache."""
         match self.kind:
             case LayerKind.FULL:
-                return KVCache()  # type: ignore[no-untyped-call]
+                return small_steps(KVCache())  # type: ignore[no-untyped-call]
             case LayerKind.SLIDING:
                 return WindowKV(self.window)
             case LayerKind.RECURRENT:
@@ -121,6 +121,7 @@ class PartStorage:
         for i in self.shape.of(LayerKind.FULL):
             offset = self.leaves[i].offset
             assert offset == self.num_tokens, f"layer {i} stands at {offset}, not {self.num_tokens}"
+            small_steps(self.leaves[i])
         for i in self.shape.of(LayerKind.SLIDING):
             self.leaves[i].shed()
 
