@@ -16,24 +16,24 @@ WARM_UP_STEPS = 1
 ORDINARY_STEPS = 3  # before a row joins, with it, and after it has left
 REGROUP_TOKENS = 3 * ORDINARY_STEPS + 6  # most that a row generates while one joins and leaves
 
+MOST_ROWS = 64
+
 _JOIN_STEPS = 4
 _SLACK_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityPlan:
-    """How many rows fit where `copies` rows on copies do: rows of `prefix_tokens` shared tokens,
-    `suffix_tokens` of their own and up to `answer_tokens` of answer."""
+    """How many rows fit where `copies` rows on copies do: rows of `prefix_tokens` shared tokens and
+    `suffix_tokens` of their own. At most `MOST_ROWS` are tried."""
 
     prefix_tokens: int
     suffix_tokens: int
-    answer_tokens: int
     copies: int
 
     @property
     def shared_share(self) -> float:
-        own = self.suffix_tokens + self.answer_tokens
-        return self.prefix_tokens / (self.prefix_tokens + own)
+        return self.prefix_tokens / (self.prefix_tokens + self.suffix_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Plan:
     def answer_tokens(self) -> int:
         """More than any row generates."""
         decoding = WARM_UP_STEPS + self.blocks * self.block_steps
-        answers = 0 if self.capacity is None else self.capacity.answer_tokens
+        answers = 0 if self.capacity is None else MOST_ROWS
         following = _JOIN_STEPS * self.group
         regrouping = following + REGROUP_TOKENS * self.repeats
         return _SLACK_TOKENS + max(decoding, regrouping, answers)
@@ -172,13 +172,11 @@ class WarmOne:
 
 @dataclass(frozen=True, slots=True)
 class PrefixResult:
-    """Everything on one prefix. `bytes_per_token` of KV; memory is allocated for `room_tokens` of a
-    row at a time, on both sides."""
+    """Everything on one prefix. `bytes_per_token` is the price of a token's KV."""
 
     prefix_tokens: int
     suffix_tokens: int
     bytes_per_token: int
-    room_tokens: int
     group: int
     clients: tuple[ClientsResult, ...]
     regroups: tuple[Regroup, ...]
@@ -187,15 +185,8 @@ class PrefixResult:
 
     def needed_bytes(self, clients: int) -> int:
         """One copy of the prefix, and what each client has of its own, to the token."""
-        own = self.suffix_tokens + 1 + WARM_UP_STEPS
+        own = self.suffix_tokens + WARM_UP_STEPS
         return (self.prefix_tokens + clients * own) * self.bytes_per_token
-
-    def roomy_bytes(self, clients: int) -> int:
-        """The same, with everything in whole rooms."""
-        room = self.room_tokens
-        own = -(-(self.suffix_tokens + 1 + WARM_UP_STEPS) // room) * room
-        prefix = -(-self.prefix_tokens // room) * room
-        return (prefix + clients * own) * self.bytes_per_token
 
     @property
     def join_beyond_suffix_s(self) -> Estimate:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from app.bench.shared import (
+    MOST_ROWS,
     ORDINARY_STEPS,
     WARM_UP_STEPS,
     CapacityPlan,
@@ -76,7 +77,7 @@ class CopyRows(Rows, Protocol):
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What both sides run in: `allocated` gives the bytes of all arrays, `memory_bytes` is what
-    there is, KV has `bytes_per_token` and grows by `room_tokens`."""
+    there is, KV has `bytes_per_token`, and copies grow by `room_tokens` at a time."""
 
     allocated: Callable[[], int]
     memory_bytes: int
@@ -131,7 +132,6 @@ class SharedBench:
             prefix_tokens,
             suffix,
             machine.bytes_per_token,
-            machine.room_tokens,
             plan.group,
             clients,
             regroups,
@@ -246,7 +246,7 @@ class SharedBench:
         before = self._machine.allocated() - shared_bytes
         rows, taken = 0, shared_bytes
         # Every row that starts lets those before it answer one token more.
-        for suffix in self._suffixes(plan.answer_tokens, plan.suffix_tokens):
+        for suffix in self._suffixes(MOST_ROWS, plan.suffix_tokens):
             self._sharing.start([suffix])
             with_it = self._machine.allocated() - before
             if with_it > copies_bytes:

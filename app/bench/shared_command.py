@@ -117,6 +117,6 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
         block_steps=_BLOCK_STEPS,
         group=GROUP,
         repeats=_QUICK_REPEATS if quick else chosen.pairs or _REPEATS,
-        capacity=CapacityPlan(1_024, 200, 56, _QUICK_COPIES if quick else _COPIES),
+        capacity=CapacityPlan(960, 240, _QUICK_COPIES if quick else _COPIES),
     )
     return SharedOptions(plan, chosen.threads, chosen.model, chosen.data_dir, chosen.json)

@@ -35,7 +35,7 @@ _MB = 1_000_000
 _CLIENTS_COLUMNS = (
     ("prefix", ("tokens",)),
     ("clients", ("",)),
-    ("KV, MB", ("shared", "copies", "over rooms", "over tokens")),
+    ("KV, MB", ("shared", "copies", "over one copy")),
     ("a step, ms", ("shared", "copies", "ratio")),
     ("first token, ms", ("shared", "last", "copies", "last")),
 )
@@ -60,8 +60,7 @@ def verdicts(results: SharedResults, *, on_cpu: bool) -> tuple[Verdict, ...]:
     every = results.prefixes
     rows = [(of, each) for of in every for each in of.clients]
     found = [
-        *(_bytes(of, each, "rooms", of.roomy_bytes(each.clients)) for of, each in rows),
-        *(_bytes(of, each, "tokens", of.needed_bytes(each.clients)) for of, each in rows),
+        *(_bytes(of, each) for of, each in rows),
         *(_step(of, each, on_cpu) for of, each in rows),
         *(
             Verdict(
@@ -116,8 +115,8 @@ def render(results: SharedResults, conditions: Conditions, plan: Plan) -> str:
             f"Medians; ratios are medians of pairs. Pairs: {conditions.rounds} of "
             f"{plan.block_steps} steps each, repeats of the rest: {conditions.repeats}.",
             "copies: mlx-lm's BatchGenerator, each row on a copy of the prefix.",
-            "over: measured KV of rows that share / one copy and what each has of its own, in",
-            "rooms as both sides allocate them, and to the token.",
+            "over one copy: allocated KV of rows that share / that of one copy of the prefix and of",
+            "the tokens that each has of its own.",
             "joining, leaving: beyond the steps that the others made meanwhile.",
             "suffix, limit: plain mlx-lm computes the suffix with all other KV in place.",
             "",
@@ -154,7 +153,6 @@ def _prefix_json(of: PrefixResult) -> dict[str, Any]:
             asdict(each)
             | {
                 "needed_bytes": of.needed_bytes(each.clients),
-                "roomy_bytes": of.roomy_bytes(each.clients),
                 "over_copies": None if each.over_copies is None else asdict(each.over_copies),
                 "over_alone": None if each.over_alone is None else asdict(each.over_alone),
             }
@@ -163,11 +161,11 @@ def _prefix_json(of: PrefixResult) -> dict[str, Any]:
     }
 
 
-def _bytes(of: PrefixResult, each: ClientsResult, unit: str, allowed: int) -> Verdict:
+def _bytes(of: PrefixResult, each: ClientsResult) -> Verdict:
     return Verdict(
-        f"KV of {_clients(each)} / one copy and suffixes, in {unit}",
+        f"KV of {_clients(each)} / one copy and suffixes",
         of.prefix_tokens,
-        counted(each.shared.kv_bytes / allowed),
+        counted(each.shared.kv_bytes / of.needed_bytes(each.clients)),
         BYTES_FACTOR,
     )
 
@@ -212,7 +210,6 @@ def _clients_cells(of: PrefixResult, each: ClientsResult) -> Sequence[str]:
         str(each.clients),
         _mb(shared.kv_bytes),
         _NONE if copies is None else _mb(copies.kv_bytes),
-        f"{shared.kv_bytes / of.roomy_bytes(each.clients):.2f}",
         f"{shared.kv_bytes / of.needed_bytes(each.clients):.2f}",
         _ms(middle(shared.step_s)),
         _NONE if copies is None else _ms(middle(copies.step_s)),

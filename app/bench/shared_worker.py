@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TextIO
 
 from app.bench.errors import BenchError
-from app.bench.shared import Plan, SharedResults
+from app.bench.shared import MOST_ROWS, Plan, SharedResults
 from engine.assembly import assemble, leave_thread
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.model import device, machine
 from engine.model.info import AttentionMode, ModelInfo
 
-_MOST_RUNNING = 64
 _STEP_TARGET_S = 60.0
 
 
@@ -50,8 +49,13 @@ def _run(path: Path, plan: Plan, send: Callable[[Mapping[str, object]], None]) -
     from engine.model.loader import load
     from engine.model.plain_batch import ROOM_TOKENS, PlainBatch, allocated_bytes
 
-    # Nobody waits for a step here: a suffix is computed in as few of them as it can be.
-    config = EngineConfig(max_running=_MOST_RUNNING, step_target_s=_STEP_TARGET_S)
+    budget = machine.total_memory_bytes() // 2
+    config = EngineConfig(
+        kv_budget_bytes=budget,
+        max_running=MOST_ROWS,
+        # Nobody waits for a step here: a suffix is computed in as few of them as it can be.
+        step_target_s=_STEP_TARGET_S,
+    )
     assembly = assemble(path, path.name, config)
     info = assembly.info
     chunk = device.default_prefill_chunk()
@@ -64,8 +68,7 @@ def _run(path: Path, plan: Plan, send: Callable[[Mapping[str, object]], None]) -
         }
     )
     _check(info, plan)
-    # Copies may take more than the engine's budget: nobody shall run short of memory.
-    device.apply_limits(machine.total_memory_bytes() // 2, 2 * info.weights_bytes)
+    device.apply_limits(budget, 2 * info.weights_bytes)  # the model is here twice
     sharing = SharedRows(assembly, plan.answer_tokens)
     copies = PlainBatch(load(path).model, chunk, plan.answer_tokens)
     try:
@@ -87,9 +90,10 @@ def _run(path: Path, plan: Plan, send: Callable[[Mapping[str, object]], None]) -
 
 def _check(info: ModelInfo, plan: Plan) -> None:
     if info.attention is not AttentionMode.SHARED or not info.cost.dense:
+        reason = f" ({info.attention_reason})" if info.attention_reason else ""
         raise BenchError(
             "This bench needs a model whose layers are all full attention and whose rows can share "
-            f"their parts. This one has {info.layers}; {info.attention_reason or 'they can'}."
+            f"their parts; this one has {info.layers}{reason}. Choose another with --model."
         )
     if plan.longest_tokens > info.context_window:
         raise BenchError(

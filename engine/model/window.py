@@ -19,9 +19,12 @@ _LEAST_STEP, _MOST_STEP = 16, 256
 def small_steps(kv: Any) -> Any:
     """Let an mlx-lm `KVCache` grow by about an eighth of what it holds. Its own steps of 256 tokens
     would take more for the short tails of many rows than their common prefix does; smaller ones
-    copy a long tail too often."""
-    step = kv.offset // 8 // _LEAST_STEP * _LEAST_STEP
-    kv.step = min(max(step, _LEAST_STEP), _MOST_STEP)
+    copy a long tail too often. Call it after every step."""
+    step = min(max(kv.offset // 8 // _LEAST_STEP * _LEAST_STEP, _LEAST_STEP), _MOST_STEP)
+    # It gives unused room back when it grows, but not at a multiple of its step.
+    while kv.offset and kv.offset % step == 0 and kv.offset < kv.keys.shape[2]:
+        step += _LEAST_STEP
+    kv.step = step
     return kv
 
 

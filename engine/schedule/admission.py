@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.cache.prefix_cache import PrefixCache
+from engine.cache.prefix_cache import Match, PrefixCache
 from engine.schedule.job import Job
 
 GROWTH_SLACK_TOKENS = 256  # a tail is allocated in steps of this many tokens
@@ -44,6 +44,12 @@ class Admission:
         new_tokens = job.num_tokens_left - match.num_tokens + GROWTH_SLACK_TOKENS
         need = self._cache.newly_held_bytes(match) + self._cache.cost.append_bytes(new_tokens)
         return self._cache.held_bytes() + self.reserved_bytes(running) + need - self.budget
+
+    def can_hold(self, match: Match, running: Iterable[Job]) -> bool:
+        """Whether a match can be kept for a job that has not started, beside everything that was
+        promised."""
+        more = self._cache.newly_held_bytes(match) + self._cache.cost.end_bytes(match.num_tokens)
+        return self._cache.held_bytes() + self.reserved_bytes(running) + more <= self.budget
 
     def make_room(self, num_bytes: int) -> int:
         """Bytes to evict so that `num_bytes` more can be allocated; not positive if there is room.

@@ -230,11 +230,13 @@ class Scheduler:
 
     def _wake(self, now: float) -> None:
         """Back to the queue with those who need wait no longer; what was published for them stays
-        until they start."""
+        until they start, if it fits beside what those who run were promised."""
         for parked in self._flights.wake(now, self._published):
             job = parked.job
             job.patient = now < parked.until and self._flights.asks_again
-            job.hold = self._cache.hold(self._match(job), job.request.id)
+            match = self._match(job)
+            if self._admission.can_hold(match, self.running):
+                job.hold = self._cache.hold(match, job.request.id)
             self._queue(job)
             self._blocked = False
 

@@ -98,8 +98,7 @@ def test_rows_that_share_are_held_against_copies() -> None:
     assert eight.copies is not None
     assert eight.shared.kv_bytes == (512 + 8 * 256) * 10
     assert eight.copies.kv_bytes == 8 * (512 + 256) * 10
-    assert prefix.roomy_bytes(8) == eight.shared.kv_bytes
-    assert prefix.needed_bytes(8) == (512 + 8 * (9 + 2)) * 10
+    assert prefix.needed_bytes(8) == (512 + 8 * (9 + 1)) * 10
     assert eight.shared.step_s == pytest.approx((0.08,) * 3)
     assert eight.over_copies is not None
     assert eight.over_copies.median == pytest.approx(0.5)
@@ -135,7 +134,7 @@ def test_followers_and_one_client() -> None:
 
 
 def test_copies_that_do_not_fit_into_memory_are_left_out() -> None:
-    plan = Plan((512,), (1, 8), 9, 1, 1, 8, 1, CapacityPlan(512, 200, 56, 4))
+    plan = Plan((512,), (1, 8), 9, 1, 1, 8, 1, CapacityPlan(512, 200, 4))
     most = 3 * (512 + ROOM) * BYTES_PER_TOKEN / 0.8
     results, _, copies, lines = measure(plan, memory_bytes=int(2 * most))
     (prefix,) = results.prefixes
@@ -149,15 +148,15 @@ def test_copies_that_do_not_fit_into_memory_are_left_out() -> None:
 
 
 def test_as_many_rows_as_fit_where_copies_do() -> None:
-    plan = Plan((512,), (1,), 9, 1, 1, 2, 1, CapacityPlan(1_024, 200, 56, 3))
+    plan = Plan((512,), (1,), 9, 1, 1, 2, 1, CapacityPlan(960, 240, 3))
     results, sharing, _, _ = measure(plan)
     capacity = results.capacity
     assert capacity is not None
     assert capacity.shared_share == pytest.approx(0.8)
-    assert (capacity.copies_rows, capacity.copies_bytes) == (3, 3 * 1_280 * 10)
-    assert (capacity.shared_rows, capacity.shared_bytes) == (11, (1_024 + 11 * 256) * 10)
-    assert capacity.times_as_many == pytest.approx(11 / 3)
-    assert sharing.most_running == 12, "one more is tried"
+    assert (capacity.copies_rows, capacity.copies_bytes) == (3, 3 * 1_216 * 10)
+    assert (capacity.shared_rows, capacity.shared_bytes) == (10, (960 + 10 * 256) * 10)
+    assert capacity.times_as_many == pytest.approx(10 / 3)
+    assert sharing.most_running == 11, "one more is tried"
 
 
 def test_no_row_generates_more_than_the_plan_says() -> None:
@@ -174,7 +173,7 @@ def test_no_row_generates_more_than_the_plan_says() -> None:
 
 
 def test_results_survive_their_way_as_json() -> None:
-    plan = Plan((512, 64), (1, 2), 9, 2, 2, 3, 2, CapacityPlan(512, 200, 56, 2))
+    plan = Plan((512, 64), (1, 2), 9, 2, 2, 3, 2, CapacityPlan(512, 200, 2))
     results, _, _, _ = measure(plan)
     assert [of.prefix_tokens for of in results.prefixes] == [64, 512]
     assert SharedResults.from_json(json.loads(json.dumps(asdict(results)))) == results

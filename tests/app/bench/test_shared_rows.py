@@ -14,7 +14,6 @@ from tests.support.tiny_models import VOCABULARY
 
 PREFIX = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(300)]
 SUFFIXES = [[(11 * n + 9 * row + 1) % VOCABULARY for n in range(5)] for row in range(8)]
-ROOM = 256
 
 
 def on(gate: Gate, most_tokens: int = 40) -> SharedRows:
@@ -43,7 +42,8 @@ def test_rows_share_the_prefix_and_answer_their_own_prompts() -> None:
     joined = rows.join(SUFFIXES[7])
     assert (joined.steps_before, joined.steps_after) == (1, 1)
     assert 0 < joined.first_s < joined.total_s
-    assert gate.cache.used_bytes - prefix_bytes == 8 * ROOM * gate.cache.cost.bytes_per_token
+    own_bytes = gate.cache.used_bytes - prefix_bytes
+    assert 8 * 8 <= own_bytes / gate.cache.cost.bytes_per_token <= 8 * 32
     assert rows.leave() > 0
     assert len(gate.scheduler.running) == 7
     gate.cache.check_integrity()
@@ -73,7 +73,7 @@ def test_rows_that_stop_leave_only_the_prefix() -> None:
 
 def test_rows_that_cannot_run_at_once_are_told() -> None:
     cost = Gate("llama").cache.cost.bytes_per_token
-    gate = Gate("llama", chunk=256, budget=(512 + 2 * ROOM) * cost)
+    gate = Gate("llama", chunk=256, budget=1_024 * cost)
     rows = on(gate)
     with pytest.raises(BenchError, match=r"8 rows on a prefix of 300 tokens cannot run at once"):
         rows.start(SUFFIXES)

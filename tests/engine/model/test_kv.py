@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import mlx.core as mx
 import pytest
 
@@ -52,7 +54,17 @@ def peak_above(before: int) -> int:
 def test_growth_is_foretold_to_the_byte(leaves: tuple[Leaf, ...]) -> None:
     shape = shape_of(*leaves)
     storage = PartStorage(shape)
-    for chunk in (1, 64, 200, 3, 300, 1, 1):
+    chance = random.Random(5)
+    for chunk in (
+        1,
+        64,
+        200,
+        3,
+        300,
+        1,
+        1,
+        *(chance.choice((1, 1, 3, 32, 64)) for _ in range(200)),
+    ):
         before, foretold = storage.num_bytes, storage.growth_bytes(chunk)
         for leaf, of in zip(storage.leaves, shape.leaves, strict=True):
             if of.kind is LayerKind.RECURRENT:
