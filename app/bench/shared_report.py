@@ -115,8 +115,8 @@ def render(results: SharedResults, conditions: Conditions, plan: Plan) -> str:
             f"Medians; ratios are medians of pairs. Pairs: {conditions.rounds} of "
             f"{plan.block_steps} steps each, repeats of the rest: {conditions.repeats}.",
             "copies: mlx-lm's BatchGenerator, each row on a copy of the prefix.",
-            "over one copy: allocated KV of rows that share / that of one copy of the prefix and of",
-            "the tokens that each has of its own.",
+            "over one copy: allocated KV of rows that share / one copy of the prefix and what each",
+            "has of its own.",
             "joining, leaving: beyond the steps that the others made meanwhile.",
             "suffix, limit: plain mlx-lm computes the suffix with all other KV in place.",
             "",

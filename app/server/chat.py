@@ -34,7 +34,7 @@ from app.server.streaming import EventStream, client_gone
 from app.server.submission import failure, log_end, submitted
 from engine.model.info import ModelInfo
 from engine.prompt.chat import Message
-from engine.request import Failed, Finished, Progress, Prompt, Request, Started, Text
+from engine.request import Failed, Finished, Priority, Progress, Prompt, Request, Started, Text
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,8 @@ MAX_TEXT_BYTES = 8_000_000  # a chat template may write 8 MiB, its own words inc
 _MOST_BYTES_OF_A_CHAR = 4
 _CLIENT_CLOSED_REQUEST = 499
 _CLIENT_CHARS = 60
+PRIORITY_HEADER = "X-Ondol-Priority"
+_PRIORITIES = {"interactive": Priority.INTERACTIVE, "background": Priority.BACKGROUND}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
         stop=prepared.chat.stop,
         salt=prepared.chat.salt,
         client=_client_name(request),
+        priority=_priority(request),
     )
     logger.info(
         "%s body=%dB messages=%d prompt=%d max_tokens=%d stream=%s",
@@ -125,6 +128,17 @@ def _client_name(request: web.Request) -> str:
     It decides nothing."""
     name = request.headers.get(hdrs.USER_AGENT, "").partition("(")[0]
     return "".join(char for char in name if char.isprintable()).strip()[:_CLIENT_CHARS]
+
+
+def _priority(request: web.Request) -> Priority:
+    """Whether somebody waits for the answer. Raises ApiError for a word that says neither."""
+    word = request.headers.get(PRIORITY_HEADER, "interactive").strip().lower()
+    try:
+        return _PRIORITIES[word]
+    except KeyError:
+        raise bad_request(
+            "invalid_priority", f"{PRIORITY_HEADER} is 'interactive' or 'background'."
+        ) from None
 
 
 async def _stream(

@@ -51,10 +51,21 @@ class RowsCache:
     filled up behind the shorter rows, and what stands there is neither stored nor attended to.
     `update_and_fetch` returns one pair of tail arrays a row, which only `rows_attention`
     understands; with a `window`, no more of them than it sees. `rotate` turns queries by a number
-    of positions, for views that are shifted.
+    of positions, for views that are shifted. `masks` are shared by the layers of a pass, which all
+    need the same.
     """
 
-    __slots__ = ("counts", "leaf", "offset", "rotate", "shared", "starts", "tails", "window")
+    __slots__ = (
+        "counts",
+        "leaf",
+        "masks",
+        "offset",
+        "rotate",
+        "shared",
+        "starts",
+        "tails",
+        "window",
+    )
 
     def __init__(
         self,
@@ -67,7 +78,9 @@ class RowsCache:
         window: int = 0,
         offset: mx.array | None = None,
         rotate: Rotate | None = None,
+        masks: dict[object, mx.array] | None = None,
     ) -> None:
+        self.masks = {} if masks is None else masks
         self.leaf = leaf
         self.starts = starts
         self.counts = counts
@@ -257,7 +270,7 @@ def rows_attention(
     outputs: list[mx.array] = []
     for i, own_scores in enumerate(scores):
         if own_scores:
-            over_tail = _causal(rows[i] @ keys[i].swapaxes(-1, -2), cache.counts[i])
+            over_tail = _causal(rows[i] @ keys[i].swapaxes(-1, -2), cache, i)
             first = cache.starts[i] + cache.counts[i] - keys[i].shape[2]
             over_tail = _in_window(over_tail, cache, i, first)
             weights.append(_weights([*own_scores, over_tail], cache.counts[i], sinks))
@@ -333,14 +346,18 @@ def _alone(
     return out.reshape(1, kv_heads, out.shape[1] // kv_heads * count, -1)
 
 
-def _causal(over_tail: mx.array, count: int) -> mx.array:
+def _causal(over_tail: mx.array, cache: RowsCache, row: int) -> mx.array:
     """Scores over a tail, [1, kv_heads, repeats * count, tokens], whose last `count` keys are the
     queries' own tokens."""
+    count = cache.counts[row]
     if count == 1:
         return over_tail
-    tokens = over_tail.shape[-1]
-    causal = mx.arange(tokens - count, tokens)[:, None] >= mx.arange(tokens)[None]
-    return mx.where(mx.tile(causal, (over_tail.shape[2] // count, 1)), over_tail, -mx.inf)
+    queries, tokens = over_tail.shape[2:]
+    key = ("causal", queries, tokens, count)
+    if (mask := cache.masks.get(key)) is None:
+        causal = mx.arange(tokens - count, tokens)[:, None] >= mx.arange(tokens)[None]
+        mask = cache.masks[key] = mx.tile(causal, (queries // count, 1))
+    return mx.where(mask, over_tail, -mx.inf)
 
 
 def _in_window(scores: mx.array, cache: RowsCache, row: int, position: int) -> mx.array:
@@ -349,9 +366,14 @@ def _in_window(scores: mx.array, cache: RowsCache, row: int, position: int) -> m
     count = cache.counts[row]
     if not cache.window or count == 1:
         return scores
-    asked = mx.arange(cache.starts[row], cache.starts[row] + count)[:, None]
-    seen = mx.arange(position, position + scores.shape[-1])[None] > asked - cache.window
-    return mx.where(mx.tile(seen, (scores.shape[2] // count, 1)), scores, -mx.inf)
+    queries, tokens = scores.shape[2:]
+    first = cache.starts[row] - position  # of the queries, counted from the first key
+    key = (cache.window, queries, tokens, count, first)
+    if (mask := cache.masks.get(key)) is None:
+        asked = mx.arange(first, first + count)[:, None]
+        seen = mx.arange(tokens)[None] > asked - cache.window
+        mask = cache.masks[key] = mx.tile(seen, (queries // count, 1))
+    return mx.where(mask, scores, -mx.inf)
 
 
 def _weights(pieces: Sequence[mx.array], count: int, sinks: mx.array | None) -> list[mx.array]:

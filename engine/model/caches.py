@@ -53,6 +53,7 @@ class BatchCaches:
         self._starts = tuple(row.num_computed for row in rows)
         self._offset = mx.array(self._starts, dtype=mx.int32)
         self._shared: dict[int | None, Any] = {}
+        self._masks: dict[object, mx.array] = {}
         self._stacked: dict[int, Any] = {}
         leaves = iter([self._leaf(i) for i in range(len(self._shape.leaves))])
         self.layers = [_assembled(layer, leaves) for layer in layout.layers]
@@ -102,6 +103,7 @@ class BatchCaches:
             window=window or 0,
             offset=self._offset,
             rotate=self._rotations[leaf],
+            masks=self._masks,
         )
 
     def _recurrent(self, leaf: int) -> Any:

@@ -19,7 +19,15 @@ from engine.errors import (
     QueueFull,
     TemplateError,
 )
-from engine.request import Failed, FinishReason, Progress, SamplingParams, Started, Text
+from engine.request import (
+    Failed,
+    FinishReason,
+    Priority,
+    Progress,
+    SamplingParams,
+    Started,
+    Text,
+)
 from tests.support.house import CHAT, House, until
 from tests.support.scripted_engine import MODEL, finished
 
@@ -356,3 +364,26 @@ class TestKeepAlive:
             house.engine.play(request, ("x",))
             rest = [await next_line(response) for _ in range(4)]
             assert [line[:5] for line in rest] == ["data:", "data:", "data:", ""]
+
+
+@pytest.mark.parametrize(
+    ("headers", "priority"),
+    [
+        ({}, Priority.INTERACTIVE),
+        ({"X-Ondol-Priority": "interactive"}, Priority.INTERACTIVE),
+        ({"x-ondol-priority": " Background "}, Priority.BACKGROUND),
+    ],
+)
+async def test_a_client_says_how_urgent_it_is(
+    house: House, chat: Chat, headers: dict[str, str], priority: Priority
+) -> None:
+    response = await house.client.post(CHAT, json=chat(), headers=headers)
+    assert response.status == 200
+    assert house.engine.submitted[-1].priority is priority
+
+
+async def test_an_unknown_urgency_is_refused(house: House, chat: Chat) -> None:
+    response = await house.client.post(CHAT, json=chat(), headers={"X-Ondol-Priority": "now!"})
+    body = await response.json()
+    assert (response.status, body["error"]["code"]) == (400, "invalid_priority")
+    assert not house.engine.submitted

@@ -65,7 +65,7 @@ def test_every_bar_is_judged() -> None:
         ("rows in the same bytes, 80 % shared / copies", 3.0, "", True),
     ]
     assert [each.value.median for each in judged] == pytest.approx(
-        [43_520 / 41_060, 1.1, 0.9375, 0.75, 4.0, 0.3, 1.1, 1.0, 4.0]
+        [43_520 / 41_060, 4_593 / 4_176, 0.9375, 0.75, 4.0, 0.3, 1.1, 1.0, 4.0]
     )
     assert {each.prompt_tokens for each in judged} == {4_096, 1_024}
 
