@@ -257,43 +257,104 @@ def rows_attention(
     num_rows, heads, width, _ = queries.shape
     kv_heads = keys[0].shape[1]
     rows = _folded(queries * scale, cache.counts, kv_heads)
-    scores: list[list[mx.array]] = [[] for _ in range(num_rows)]
-    for view in cache.shared:
+    groups = _groups(cache.shared, num_rows)
+    scores: list[list[mx.array]] = [[] for _ in groups]
+    readers = [
+        [g for g, group in enumerate(groups) if n in group.views] for n in range(len(cache.shared))
+    ]
+    asking = [_fold([rows[i] for i in group.rows]) for group in groups]
+    for view, reading in zip(cache.shared, readers, strict=True):
         part_keys, _ = view.storage.read(cache.leaf, view.start, view.end)
-        asking = [rows[i] for i in view.rows]
+        queries_of = [asking[g] for g in reading]
         if view.shift:
-            asking = _turned(asking, cache, view.shift)
-        over_part = _fold(asking) @ part_keys.swapaxes(-1, -2)
-        for i, own in zip(view.rows, _unfold(over_part, asking), strict=True):
-            scores[i].append(_in_window(own, cache, i, view.position))
+            queries_of = _turned(queries_of, cache, view.shift)
+        over_part = _fold(queries_of) @ part_keys.swapaxes(-1, -2)
+        for g, own in zip(reading, _unfold(over_part, queries_of), strict=True):
+            scores[g].append(_in_window(own, cache, groups[g].rows, view.position))
+    outputs: list[mx.array] = [rows[0]] * num_rows
     weights: list[list[mx.array]] = []
-    outputs: list[mx.array] = []
-    for i, own_scores in enumerate(scores):
-        if own_scores:
-            over_tail = _causal(rows[i] @ keys[i].swapaxes(-1, -2), cache, i)
-            first = cache.starts[i] + cache.counts[i] - keys[i].shape[2]
-            over_tail = _in_window(over_tail, cache, i, first)
-            weights.append(_weights([*own_scores, over_tail], cache.counts[i], sinks))
-            outputs.append(weights[i][-1] @ values[i])
-        else:
+    for group, own_scores in zip(groups, scores, strict=True):
+        if not own_scores:
             weights.append([])
-            outputs.append(_alone(fused, queries, keys, values, cache, i, scale, sinks))
-    used = [0] * num_rows  # pieces of each row taken so far, in the order of `cache.shared`
-    for view in cache.shared:
+            for i in group.rows:
+                outputs[i] = _alone(fused, queries, keys, values, cache, i, scale, sinks)
+            continue
+        over_tails = _over_tails([rows[i] for i in group.rows], keys, cache, group.rows)
+        counts = [cache.counts[i] for i in group.rows]
+        weights.append(_weights([*own_scores, over_tails], counts, sinks))
+        of_rows = _unfold(weights[-1][-1], [rows[i] for i in group.rows])
+        for i, own in zip(group.rows, of_rows, strict=True):
+            outputs[i] = own[..., : values[i].shape[2]] @ values[i]
+    totals = [_fold([outputs[i] for i in group.rows]) for group in groups]
+    for view, reading in zip(cache.shared, readers, strict=True):
         _, part_values = view.storage.read(cache.leaf, view.start, view.end)
-        asking = [weights[i][used[i]] for i in view.rows]
-        over_part = _fold(asking) @ part_values
-        for i, own in zip(view.rows, _unfold(over_part, asking), strict=True):
-            outputs[i] = outputs[i] + own
-            used[i] += 1
-    if min(cache.counts) == width:
-        return mx.concatenate(outputs).reshape(num_rows, heads, width, -1)
-    return mx.concatenate(
-        [
-            _filled(own.reshape(1, heads, count, -1), width)
-            for own, count in zip(outputs, cache.counts, strict=True)
-        ]
-    )
+        weights_of = [weights[g].pop(0) for g in reading]
+        over_part = _fold(weights_of) @ part_values
+        for g, own in zip(reading, _unfold(over_part, weights_of), strict=True):
+            totals[g] = totals[g] + own
+    return _in_order(totals, groups, cache.counts, (num_rows, heads, width))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Rows that attend to the same views (indices of both)."""
+
+    rows: tuple[int, ...]
+    views: tuple[int, ...]
+
+
+def _groups(shared: Sequence[SharedView], num_rows: int) -> list[_Group]:
+    """Rows by the views they attend to, so that what is done for all of them is done once."""
+    views: list[list[int]] = [[] for _ in range(num_rows)]
+    for n, view in enumerate(shared):
+        for i in view.rows:
+            views[i].append(n)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for i, of_row in enumerate(views):
+        alike.setdefault(tuple(of_row), []).append(i)
+    return [_Group(tuple(rows), of_rows) for of_rows, rows in alike.items()]
+
+
+def _over_tails(
+    rows: Sequence[mx.array], keys: Sequence[mx.array], cache: RowsCache, indices: Sequence[int]
+) -> mx.array:
+    """Scores of a group's rows over their own tails, behind each other in the query axis; behind a
+    shorter tail they are -inf."""
+    most = max(keys[i].shape[2] for i in indices)
+    pieces = []
+    for row, i in zip(rows, indices, strict=True):
+        over_tail = _causal(row @ keys[i].swapaxes(-1, -2), cache, i)
+        tokens = over_tail.shape[3]
+        over_tail = _in_window(over_tail, cache, (i,), cache.starts[i] + cache.counts[i] - tokens)
+        if tokens < most:
+            over_tail = mx.pad(
+                over_tail,
+                [(0, 0), (0, 0), (0, 0), (0, most - tokens)],
+                constant_values=mx.array(-mx.inf, over_tail.dtype),
+            )
+        pieces.append(over_tail)
+    return _fold(pieces)
+
+
+def _in_order(
+    totals: Sequence[mx.array],
+    groups: Sequence[_Group],
+    counts: Sequence[int],
+    shape: tuple[int, int, int],
+) -> mx.array:
+    """The groups' outputs as [rows, heads, width, value_dim], rows in order, filled up to the
+    width."""
+    num_rows, heads, width = shape
+    if len(groups) == 1 and min(counts) == width:  # queries of a row lie together
+        kv_heads, _, dim = totals[0].shape[1:]
+        apart = totals[0].reshape(kv_heads, num_rows, heads // kv_heads * width, dim)
+        return apart.swapaxes(0, 1).reshape(num_rows, heads, width, dim)
+    outputs: list[mx.array | None] = [None] * num_rows
+    for group, total in zip(groups, totals, strict=True):
+        ends = list(itertools.accumulate(heads // total.shape[1] * counts[i] for i in group.rows))
+        for i, own in zip(group.rows, _split(total, ends[:-1], axis=2), strict=True):
+            outputs[i] = _filled(own.reshape(1, heads, counts[i], -1), width)
+    return mx.concatenate([own for own in outputs if own is not None])
 
 
 def _folded(queries: mx.array, counts: Sequence[int], kv_heads: int) -> list[mx.array]:
@@ -360,30 +421,35 @@ def _causal(over_tail: mx.array, cache: RowsCache, row: int) -> mx.array:
     return mx.where(mask, over_tail, -mx.inf)
 
 
-def _in_window(scores: mx.array, cache: RowsCache, row: int, position: int) -> mx.array:
-    """Scores over keys from `position` on, without those that a row's later queries see no more.
-    The first query sees all of them."""
-    count = cache.counts[row]
-    if not cache.window or count == 1:
+def _in_window(scores: mx.array, cache: RowsCache, rows: Sequence[int], position: int) -> mx.array:
+    """Scores of some rows over keys from `position` on, without those that a row's later queries
+    see no more. Its first query sees all of them."""
+    if not cache.window or max(cache.counts[i] for i in rows) == 1:
         return scores
     queries, tokens = scores.shape[2:]
-    first = cache.starts[row] - position  # of the queries, counted from the first key
-    key = (cache.window, queries, tokens, count, first)
+    repeats = queries // sum(cache.counts[i] for i in rows)
+    firsts = tuple(cache.starts[i] - position for i in rows)  # counted from the first key
+    key = (cache.window, tokens, repeats, firsts, tuple(cache.counts[i] for i in rows))
     if (mask := cache.masks.get(key)) is None:
-        asked = mx.arange(first, first + count)[:, None]
-        seen = mx.arange(tokens)[None] > asked - cache.window
-        mask = cache.masks[key] = mx.tile(seen, (queries // count, 1))
+        asked = [
+            mx.tile(mx.arange(first, first + cache.counts[i]), repeats)
+            for first, i in zip(firsts, rows, strict=True)
+        ]
+        seen = mx.arange(tokens)[None] > mx.concatenate(asked)[:, None] - cache.window
+        mask = cache.masks[key] = seen
     return mx.where(mask, scores, -mx.inf)
 
 
-def _weights(pieces: Sequence[mx.array], count: int, sinks: mx.array | None) -> list[mx.array]:
-    """Softmax over all pieces of a row's scores, [1, kv_heads, repeats * count, tokens] each, cut
-    into its pieces again; sums in float32 whatever the KV's dtype."""
+def _weights(
+    pieces: Sequence[mx.array], counts: Sequence[int], sinks: mx.array | None
+) -> list[mx.array]:
+    """Softmax over all pieces of a group's scores, [1, kv_heads, queries, tokens] each, cut into
+    its pieces again; sums in float32 whatever the KV's dtype."""
     pieces = list(pieces)
     if sinks is not None:
         _, kv_heads, queries, _ = pieces[0].shape
-        of_heads = sinks.astype(pieces[0].dtype).reshape(1, kv_heads, queries // count, 1)
-        pieces.append(mx.repeat(of_heads, count, axis=2))
+        of_heads = sinks.astype(pieces[0].dtype).reshape(1, kv_heads, queries // sum(counts), 1)
+        pieces.append(mx.concatenate([mx.repeat(of_heads, n, axis=2) for n in counts], axis=2))
     ends: list[int] = []
     for piece in pieces[:-1]:
         ends.append(piece.shape[-1] + (ends[-1] if ends else 0))

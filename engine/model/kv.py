@@ -30,7 +30,7 @@ class Leaf:
         """An empty cache."""
         match self.kind:
             case LayerKind.FULL:
-                return small_steps(KVCache())  # type: ignore[no-untyped-call]
+                return KVCache()  # type: ignore[no-untyped-call]
             case LayerKind.SLIDING:
                 return WindowKV(self.window)
             case LayerKind.RECURRENT:
@@ -113,6 +113,11 @@ class PartStorage:
             total += cost.state_bytes
         return total
 
+    def expect(self, num_tokens: int) -> None:
+        """A step will append so many tokens: make room for them and little more."""
+        for kv in self._grown():
+            small_steps(kv, num_tokens)
+
     def advance(self, num_tokens: int) -> None:
         """A step has appended tokens and has been evaluated. Raises AssertionError where the layers
         do not stand at one position (algorithms §2.15, 10)."""
@@ -121,7 +126,6 @@ class PartStorage:
         for i in self.shape.of(LayerKind.FULL):
             offset = self.leaves[i].offset
             assert offset == self.num_tokens, f"layer {i} stands at {offset}, not {self.num_tokens}"
-            small_steps(self.leaves[i])
         for i in self.shape.of(LayerKind.SLIDING):
             self.leaves[i].shed()
 
@@ -271,6 +275,9 @@ class PrivateStorage:
     def growth_bytes(self, num_tokens: int) -> int:
         return num_tokens * self._bytes_per_token
 
+    def expect(self, num_tokens: int) -> None:
+        pass
+
     def advance(self, num_tokens: int) -> None:
         self.num_tokens += num_tokens
 
@@ -339,5 +346,6 @@ def _new_tokens(cache: Any, num_tokens: int) -> int:
     capacity = 0 if cache.keys is None else cache.keys.shape[2]
     if cache.offset + num_tokens <= capacity:
         return 0
+    small_steps(cache, num_tokens)
     steps = -(-num_tokens // cache.step) * cache.step
     return int(cache.offset + steps - capacity)

@@ -13,19 +13,19 @@ from engine.cache.cost import WINDOW_SLACK_TOKENS
 
 KeysAndValues = tuple[mx.array, mx.array]
 
-_LEAST_STEP, _MOST_STEP = 16, 256
+_STEP, _MOST_STEP = 16, 256
 
 
-def small_steps(kv: Any) -> Any:
-    """Let an mlx-lm `KVCache` grow by about an eighth of what it holds. Its own steps of 256 tokens
-    would take more for the short tails of many rows than their common prefix does; smaller ones
-    copy a long tail too often. Call it after every step."""
-    step = min(max(kv.offset // 8 // _LEAST_STEP * _LEAST_STEP, _LEAST_STEP), _MOST_STEP)
+def small_steps(kv: Any, num_tokens: int) -> None:
+    """Let an mlx-lm `KVCache` grow, when it appends `num_tokens` tokens, by no more than those and
+    an eighth of what it holds. Its own steps of 256 tokens would take more for the short tails of
+    many rows than their common prefix does; smaller ones copy a long tail too often."""
+    eighth = min(kv.offset // 8, _MOST_STEP) // _STEP * _STEP if num_tokens == 1 else 0
+    step = max(-(-num_tokens // _STEP) * _STEP, eighth)
     # It gives unused room back when it grows, but not at a multiple of its step.
     while kv.offset and kv.offset % step == 0 and kv.offset < kv.keys.shape[2]:
-        step += _LEAST_STEP
+        step += _STEP
     kv.step = step
-    return kv
 
 
 class WindowKV:
@@ -40,7 +40,7 @@ class WindowKV:
 
     def __init__(self, window: int) -> None:
         self.window = window
-        self.kv: Any = small_steps(KVCache())  # type: ignore[no-untyped-call]
+        self.kv: Any = KVCache()  # type: ignore[no-untyped-call]
 
     @property
     def num_tokens(self) -> int:
@@ -63,7 +63,6 @@ class WindowKV:
     def shed(self) -> bool:
         """Let go what lies before the window, once that is worth a copy. Returns whether it was."""
         reach = self.window - 1
-        small_steps(self.kv)
         if self.num_tokens <= reach + WINDOW_SLACK_TOKENS:
             return False
         self.keep(self.num_tokens - reach, self.num_tokens)
@@ -72,7 +71,7 @@ class WindowKV:
     def keep(self, start: int, end: int) -> None:
         """Keep only the tokens [start, end) of those held, and no room beyond them."""
         if start >= end:
-            self.kv = small_steps(KVCache())  # type: ignore[no-untyped-call]
+            self.kv = KVCache()  # type: ignore[no-untyped-call]
             return
         keys = mx.contiguous(self.kv.keys[..., start:end, :])
         values = mx.contiguous(self.kv.values[..., start:end, :])
