@@ -48,7 +48,12 @@ def _record(row: Mapping[str, Any]) -> RequestRecord:
         model=row["model"],
         priority=Priority(row["priority"]),
         reason=FinishReason(row["reason"]),
-        usage=Usage(row["prompt_tokens"], row["cached_tokens"], row["completion_tokens"]),
+        usage=Usage(
+            row["prompt_tokens"],
+            row["cached_tokens"],
+            row["completion_tokens"],
+            row["awaited_tokens"],
+        ),
         timings=Timings(
             queue_s=row["queue_s"],
             prefill_s=row["prefill_s"],

@@ -115,4 +115,9 @@ def _create_tables(db: Database) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables,)
+def _add_awaited_tokens(db: Database) -> None:
+    """Of the cached tokens, those that another request computed while this one waited."""
+    db.execute("ALTER TABLE request ADD COLUMN awaited_tokens INTEGER NOT NULL DEFAULT 0")
+
+
+MIGRATIONS: Sequence[Migration] = (_create_tables, _add_awaited_tokens)
