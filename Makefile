@@ -29,7 +29,8 @@ test: setup  ## run the tests
 	$(bin)/python -m pytest $(ARGS)
 
 fuzz: setup  ## random histories of cache and schedule, a few hundred thousand steps, never the same
-	ONDOL_LONG_TESTS=1 $(bin)/python -m pytest -q tests/engine/cache/test_prefix_cache_machine.py \
+	ONDOL_LONG_TESTS=1 $(bin)/python -m pytest -q -o faulthandler_timeout=3600 \
+		tests/engine/cache/test_prefix_cache_machine.py \
 		tests/engine/cache/test_prefix_cache_volume.py tests/engine/schedule/test_serving_machine.py \
 		$(ARGS)
 

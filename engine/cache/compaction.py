@@ -12,7 +12,7 @@ MOST_PARTS = 4  # up to so many cost a step 0 to 8 % (measured)
 
 
 def find_pair(
-    parts: Iterable[Part], most_parts: int, *, prompts_apart: bool
+    parts: Iterable[Part], most_parts: int, *, prompts_apart: bool, num_windows: int
 ) -> tuple[Part, Part] | None:
     """The smallest two neighbours, in the longest chain of more than `most_parts`, that can be
     joined; None if there are none. With `prompts_apart`, it must stay known which of their tokens
@@ -22,7 +22,11 @@ def find_pair(
         if len(line) <= most_parts:
             return None
         pairs = [
-            (below, above) for above, below in itertools.pairwise(line) if _joins(below, above)
+            (below, above)
+            for above, below in itertools.pairwise(line)
+            if _joins(below, above)
+            and not (prompts_apart and below.prompt_end < below.end)
+            and all(_keeps_window(below, above, group) for group in range(num_windows))
         ]
         if pairs:
             return min(pairs, key=lambda pair: sum(part.storage.num_tokens for part in pair))
@@ -38,3 +42,10 @@ def _joins(below: Part, above: Part) -> bool:
         and above.base == below.end
         and below.checkpoint is None
     )
+
+
+def _keeps_window(below: Part, above: Part, group: int) -> bool:
+    """Whether the lower part's window survives: a part has but one run of tokens, at its end, and
+    others who stand on the lower part may see into its window."""
+    whole = above.storage.window_tokens(group) == above.storage.num_tokens
+    return whole or not below.storage.window_tokens(group)

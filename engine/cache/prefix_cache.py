@@ -297,7 +297,12 @@ class PrefixCache:
     def compact(self, most_bytes: int, most_parts: int = MOST_PARTS) -> bool:
         """Join two parts of the longest chain of more than `most_parts`, if that takes at most so
         many bytes for a moment. Returns whether it did. For when there is nothing else to do."""
-        pair = find_pair(self.parts, most_parts, prompts_apart=self._prefilled_only)
+        pair = find_pair(
+            self.parts,
+            most_parts,
+            prompts_apart=self._prefilled_only,
+            num_windows=len(self.cost.windows),
+        )
         if pair is None or pair[0].storage.absorb_bytes(pair[1].storage) > most_bytes:
             return False
         self._store.join(*pair)

@@ -8,7 +8,7 @@ from engine.cache.prefix_cache import PrefixCache
 from engine.commands import Command, Stop
 from tests.support.cache import compute, make_cache, run
 from tests.support.engine import request
-from tests.support.fake_runner import BYTES_PER_TOKEN, LAYERS, check_states
+from tests.support.fake_runner import BYTES_PER_TOKEN, LAYERS, check_restorable, check_states
 from tests.support.stepping import SteppedLoop
 
 
@@ -100,3 +100,20 @@ def test_the_loop_does_it_before_it_sleeps_and_stops_when_asked_for_something() 
     inbox.get()
     loop.loop._tidy(inbox)
     assert len(loop.cache.parts) == 4
+
+
+def test_a_window_that_somebody_sees_into_is_not_lost_in_a_join() -> None:
+    """The lower part is one token long, the upper has shed all but its window: joined, they would
+    have no token before it."""
+    cache = make_cache(windows=(6,), recurrent=True)
+    first = cache.open_row([1])
+    compute(cache, first)
+    cache.checkpoint(first)
+    other = cache.open_row([1, *range(2, 30)])
+    compute(cache, other)
+    cache.reclaim(1)
+    cache.close_row(other)
+    while cache.compact(10_000, 1):
+        cache.check_integrity()
+    check_restorable(first)
+    cache.close_row(first)
