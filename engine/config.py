@@ -40,6 +40,26 @@ class Release(enum.Enum):
     BOUNDARY_PUBLISHED = "boundary_published"
 
 
+class WaitOrCompute(enum.Enum):
+    """Whether a request waits for what another computes already. All but the default are for
+    comparison (S0-18)."""
+
+    CHOOSE = "choose"  # whichever is expected to bring its first token sooner
+    WAIT = "wait"
+    COMPUTE = "compute"
+
+
+class PrefillOrder(enum.Enum):
+    """Which of several prompts is computed next (S0-17). In every order a request moves forward
+    with the time it has waited, so that nobody waits for ever, except in round robin, where all
+    move at once."""
+
+    LONGEST_CACHED = "longest_cached"  # most of its prompt was found, then shortest to compute
+    FIRST_COME = "first_come"
+    SHORTEST = "shortest"  # least left to compute
+    ROUND_ROBIN = "round_robin"  # a chunk each, in turn
+
+
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
     """Settings of one engine.
@@ -56,6 +76,8 @@ class EngineConfig:
     max_checkpoint_share  most of the budget that windows and recurrent states may take
     publication       when computed KV can be found by others
     release           when a request that waits for another may go on
+    wait_or_compute   whether it waits
+    prefill_order     which of several prompts is computed next
     max_running       most requests that run at once
     max_queue         most requests that wait; beyond it submit raises QueueFull
     prefill_chunk     most prompt tokens in one forward pass, at least 64; None: chosen by the
@@ -77,6 +99,8 @@ class EngineConfig:
     max_checkpoint_share: float = 0.5
     publication: Publication = Publication.INCREMENTAL
     release: Release = Release.BOUNDARY_PUBLISHED
+    wait_or_compute: WaitOrCompute = WaitOrCompute.CHOOSE
+    prefill_order: PrefillOrder = PrefillOrder.LONGEST_CACHED
     max_running: int = 16
     max_queue: int = 256
     prefill_chunk: int | None = None

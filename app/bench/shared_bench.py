@@ -70,6 +70,7 @@ class CopyRows(Rows, Protocol):
     """The side on copies, as `engine.model.plain_batch.PlainBatch`."""
 
     def limit(self, suffix: Sequence[int]) -> float: ...
+    def one_by_one(self, suffixes: Sequence[Sequence[int]]) -> float: ...
     def start_alone(self, suffix: Sequence[int]) -> None: ...
     def alone_steps(self, count: int) -> float: ...
 
@@ -200,13 +201,14 @@ class SharedBench:
         return tuple(found)
 
     def _follow(self, followers: int, suffix_tokens: int, *, joined: bool) -> Follow:
-        suffixes = self._suffixes(followers, suffix_tokens)
-        others = self._suffixes(followers, suffix_tokens)
-        if next(self._turns):
-            one_by_one_s, together_s = self._one_by_one(others), self._together(suffixes)
-        else:
-            together_s, one_by_one_s = self._together(suffixes), self._one_by_one(others)
-        return Follow(together_s, one_by_one_s, self._joined(suffixes) if joined else None)
+        ways = {"together": self._together, "alone": self._one_by_one}
+        ways["copies"] = self._copies.one_by_one
+        seconds = {
+            name: way(self._suffixes(followers, suffix_tokens))
+            for name, way in self._turned(list(ways.items()))
+        }
+        joined_s = self._joined(self._suffixes(followers, suffix_tokens)) if joined else None
+        return Follow(seconds["together"], seconds["alone"], seconds["copies"], joined_s)
 
     def _together(self, suffixes: Sequence[Sequence[int]]) -> float:
         ttft_s = max(self._sharing.start(suffixes))

@@ -46,7 +46,10 @@ _CHANGE_COLUMNS = (
 )
 _FOLLOW_COLUMNS = (
     ("prefix", ("tokens",)),
-    ("first tokens of all, ms", ("together", "one by one", "ratio", "mlx-lm joining")),
+    (
+        "first tokens of all, ms",
+        ("together", "on copies", "ratio", "on the part", "mlx-lm joining"),
+    ),
 )
 _ONE_COLUMNS = (
     ("prefix", ("tokens",)),
@@ -74,7 +77,7 @@ def verdicts(results: SharedResults, *, on_cpu: bool) -> tuple[Verdict, ...]:
         ),
         *(
             Verdict(
-                f"first tokens of {of.group - 1}, together / one by one",
+                f"first tokens of {of.group - 1}, together / one by one on copies",
                 of.prefix_tokens,
                 of.together,
                 TOGETHER_FACTOR,
@@ -118,6 +121,8 @@ def render(results: SharedResults, conditions: Conditions, plan: Plan) -> str:
             "over one copy: allocated KV of rows that share / one copy of the prefix and what each",
             "has of its own.",
             "joining, leaving: beyond the steps that the others made meanwhile.",
+            "on copies, on the part: one follower after the other, by plain mlx-lm with a copy of the",
+            "prefix each, and by Ondol on the shared part.",
             "suffix, limit: plain mlx-lm computes the suffix with all other KV in place.",
             "",
             "Against the bars",
@@ -240,8 +245,9 @@ def _follow_cells(of: PrefixResult) -> Sequence[str]:
     return [
         f"{of.prefix_tokens:,}",
         _ms(median([one.together_s for one in of.follows])),
-        _ms(median([one.one_by_one_s for one in of.follows])),
+        _ms(median([one.on_copies_s for one in of.follows])),
         f"{of.together.median:.2f}",
+        _ms(median([one.one_by_one_s for one in of.follows])),
         _ms(median(joined)) if joined else _NONE,
     ]
 

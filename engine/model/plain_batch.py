@@ -6,6 +6,7 @@ Times are seconds; every call has evaluated what it started before it returns.
 
 from __future__ import annotations
 
+import copy
 import gc
 import time
 from collections.abc import Sequence
@@ -123,6 +124,19 @@ class PlainBatch(PlainModel):
         """Seconds to compute a suffix with the KV of the prefix in place."""
         self.place(self._prefix, suffix)
         return self.extend(suffix)
+
+    def one_by_one(self, suffixes: Sequence[Sequence[int]]) -> float:
+        """Seconds until clients have their first tokens, one after the other, each with a copy of
+        the prefix for itself."""
+        self._cut(len(self._prefix))
+        kept = self._cache, self._tokens
+        started = time.perf_counter()
+        for suffix in suffixes:
+            self._cache, self._tokens = copy.deepcopy(kept[0]), list(self._prefix)
+            self._forward(suffix)
+        seconds = time.perf_counter() - started
+        self._cache, self._tokens = kept
+        return seconds
 
     def start_alone(self, suffix: Sequence[int]) -> None:
         """Bring one row's prefix and suffix into place for `alone_steps`."""

@@ -72,6 +72,9 @@ class Sided:
     def limit(self, suffix: Sequence[int]) -> float:
         return 0.004
 
+    def one_by_one(self, suffixes: Sequence[Sequence[int]]) -> float:
+        return 0.006 * len(suffixes)
+
     def start_alone(self, suffix: Sequence[int]) -> None:
         assert len(suffix) == PLAN.suffix_tokens
 
@@ -128,6 +131,7 @@ def test_followers_and_one_client() -> None:
     assert [one.joined_s is None for one in prefix.follows] == [False, True]
     for one in prefix.follows:
         assert (one.together_s, one.one_by_one_s) == pytest.approx((0.035, 0.035))
+        assert one.on_copies_s == pytest.approx(7 * 0.006)
     # The first one alone, then six that join 1 to 6 others.
     assert prefix.follows[0].joined_s == pytest.approx(7 * 0.005 + sum(range(1, 7)) * 0.02)
     assert prefix.over_limit.median == pytest.approx(1.25)

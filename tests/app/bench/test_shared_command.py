@@ -131,7 +131,7 @@ def test_a_whole_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert three.copies.kv_bytes == pytest.approx(6 * copy, rel=0.02)
     (follow,) = prefix.follows
     assert follow.joined_s is not None
-    assert min(follow.together_s, follow.one_by_one_s, follow.joined_s) > 0
+    assert min(follow.together_s, follow.one_by_one_s, follow.on_copies_s, follow.joined_s) > 0
     capacity = results.capacity
     assert capacity is not None
     assert (capacity.copies_rows, capacity.shared_rows) == (2, 5)

@@ -45,7 +45,7 @@ def results(*, step_s: float = 0.15, kv_tokens: int = 4_593, rows: int = 12) -> 
         group=8,
         clients=(one, eight),
         regroups=(Regroup(0.04, Change(0.044, 0.001), Change(1.1, 0.12)),) * 15,
-        follows=(Follow(0.3, 1.0, 4.0), *(Follow(0.3, 1.0, None),) * 14),
+        follows=(Follow(0.3, 0.5, 1.0, 4.0), *(Follow(0.3, 0.5, 1.0, None),) * 14),
         warm=(WarmOne(0.044, 0.04),) * 15,
     )
     return SharedResults((prefix,), CapacityResult(0.8, 3, 38_400, rows, 38_000, 1_024))
@@ -59,7 +59,7 @@ def test_every_bar_is_judged() -> None:
         ("a step of 1 client / copies", 1.0, "", True),
         ("a step of 8 clients / copies", 0.769, "", True),
         ("joining beyond the suffix", 5.0, "ms", True),
-        ("first tokens of 7, together / one by one", 0.4, "", True),
+        ("first tokens of 7, together / one by one on copies", 0.4, "", True),
         ("warm / limit", 1.15, "", True),
         ("a step of one client / plain mlx-lm", 1.03, "", True),
         ("rows in the same bytes, 80 % shared / copies", 3.0, "", True),
@@ -96,7 +96,7 @@ def test_the_tables(conditions: Conditions) -> None:
         *("135.0", "170.0", "1,500.0", "1,500.0"),
     ] in lines
     assert ["4,096", "40.0", "44.0", "1,100.0", "1.0", "120.0"] in lines
-    assert ["4,096", "300.0", "1,000.0", "0.30", "4,000.0"] in lines
+    assert ["4,096", "300.0", "1,000.0", "0.30", "500.0", "4,000.0"] in lines
     assert ["4,096", "44.0", "40.0", "1.10", "30.0", "30.0", "1.00"] in lines
 
 
@@ -107,7 +107,7 @@ def test_copies_that_did_not_fit_leave_gaps(conditions: Conditions) -> None:
         prefix,
         clients=(replace(eight, copies=None),),
         regroups=(Regroup(0.04, Change(0.044, 0.001), None),),
-        follows=(Follow(0.3, 1.0, None),),
+        follows=(Follow(0.3, 0.5, 1.0, None),),
     )
     found = SharedResults((without,), None)
     lines = [line.split() for line in render(found, conditions, PLAN).splitlines()]
@@ -116,12 +116,12 @@ def test_copies_that_did_not_fit_leave_gaps(conditions: Conditions) -> None:
         *("135.0", "170.0", "-", "-"),
     ] in lines
     assert ["4,096", "40.0", "44.0", "-", "1.0", "-"] in lines
-    assert ["4,096", "300.0", "1,000.0", "0.30", "-"] in lines
+    assert ["4,096", "300.0", "1,000.0", "0.30", "500.0", "-"] in lines
     assert ["4,096", "44.0", "40.0", "1.10", "-", "-", "-"] in lines
     assert [each.what for each in verdicts(found, on_cpu=True)] == [
         "KV of 8 clients / one copy and suffixes",
         "joining beyond the suffix",
-        "first tokens of 7, together / one by one",
+        "first tokens of 7, together / one by one on copies",
         "warm / limit",
     ]
 
