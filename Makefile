@@ -3,7 +3,7 @@ ARGS ?=
 bin := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run app test fuzz check format translations screenshots \
+.PHONY: help setup run app test fuzz soak check format translations screenshots \
 	install-desktop uninstall-desktop install-service uninstall-service clean
 
 help:  ## this list
@@ -33,6 +33,10 @@ fuzz: setup  ## random histories of cache and schedule, a few hundred thousand s
 		tests/engine/cache/test_prefix_cache_machine.py \
 		tests/engine/cache/test_prefix_cache_volume.py tests/engine/schedule/test_serving_machine.py \
 		$(ARGS)
+
+soak: setup  ## half an hour of a restless household on the starter model
+	ONDOL_SOAK_MODEL=starter ONDOL_SOAK_S=1800 $(bin)/python -m pytest -q \
+		-o faulthandler_timeout=3600 tests/e2e/test_soak.py $(ARGS)
 
 check: setup  ## lint, format, types and imports
 	$(bin)/ruff check .

@@ -19,6 +19,7 @@ from app.settings import (
     parse_size,
 )
 from app.stop_signals import interrupts_kill
+from engine.config import AdmissionMode, EngineConfig
 
 USAGE_ERROR = 2
 
@@ -80,6 +81,8 @@ def _settings(options: argparse.Namespace) -> Settings:
         model=options.model,
         data_dir=options.data_dir,
         kv_budget_bytes=options.kv_budget,
+        max_running=options.max_running,
+        admission=None if options.admission is None else AdmissionMode(options.admission),
     )
 
 
@@ -153,6 +156,21 @@ def _add_settings(parser: argparse.ArgumentParser, argument_default: str | None 
         default=argument_default,
         help="most memory for KV, such as 4GiB or 512MiB (default: as set in the window, at first"
         " from this machine's memory)",
+    )
+    parser.add_argument(
+        "--max-running",
+        type=int,
+        metavar="N",
+        default=argument_default,
+        help="most requests that run at once, whatever the memory allows (default: as set in the"
+        f" window, at first {EngineConfig().max_running})",
+    )
+    parser.add_argument(
+        "--admission",
+        choices=[mode.value for mode in AdmissionMode],
+        default=argument_default,
+        help="what running requests may cost the warm prefixes (default: as set in the window, at"
+        f" first {EngineConfig().admission.value})",
     )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from app.budget import KvBudgetTooLarge, check_kv_budget
 from app.console import say
+from app.engine_config import engine_config
 from app.home import EngineFactory, model_name, product_engine
 from app.instance import Holder, find_holder
 from app.model_import import check_model_path
@@ -140,9 +141,8 @@ class _Examination:
         return self._settings.model is None and self._preferences.model_folder is None
 
     @property
-    def _kv_budget_bytes(self) -> int | None:
-        given = self._settings.kv_budget_bytes
-        return self._preferences.kv_budget_bytes if given is None else given
+    def _config(self) -> EngineConfig:
+        return engine_config(self._settings, self._preferences)
 
     def _database(self) -> Iterator[Finding]:
         """What was chosen in the window; the command line counts more. Nothing is written."""
@@ -187,7 +187,7 @@ class _Examination:
         model_id = model_name(self._folder)
         engine = self._engine_factory(
             self._folder,
-            EngineConfig(kv_budget_bytes=self._kv_budget_bytes),
+            self._config,
             model_id=model_id,
             deliver=lambda _events: None,
             metrics=EngineMetrics(model_id),
@@ -218,7 +218,7 @@ class _Examination:
             self.problems.append(f"No chat can be answered: {error}")
 
     def _budgets(self) -> Iterator[Finding]:
-        config = EngineConfig(kv_budget_bytes=self._kv_budget_bytes)
+        config = self._config
         budget = config.kv_budget_bytes or device.default_kv_budget(self._weights_bytes)
         cost = self._info.cost if self._info and self._info.bytes_per_token else None
         tokens = f", room for {cost.tokens_within(budget)} tokens" if cost else ""
@@ -234,7 +234,8 @@ class _Examination:
         except KvBudgetTooLarge as error:
             self.problems.append(str(error))
         yield "", f"pins at most {format_size(int(budget * config.max_pin_share))} of it"
-        yield "", f"{config.max_running} requests run, {config.max_queue} more may wait"
+        yield "", f"at most {config.max_running} requests run, {config.max_queue} more may wait"
+        yield "", f"admission: {config.admission.value}"
 
 
 def _guarded(section: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:

@@ -14,10 +14,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from app.budget import check_kv_budget
 from app.desk import Desk
+from app.engine_config import engine_config
 from app.engine_door import EngineDoor
 from app.instance import Instance
 from app.last_chat import LastChat
@@ -45,6 +46,7 @@ ENGINE_STOP_S = 30.0
 HTTP_STOP_S = 10.0
 STORAGE_STOP_S = 30.0
 
+_CHOSEN_IN_THE_WINDOW = ("port", "kv_budget_bytes", "admission", "max_running")
 _PREPARING = Health(EngineState.LOADING, "The model is being prepared.")
 _RESTARTING = Health(EngineState.LOADING, "Ondol is restarting.")
 _STOPPED = Health(EngineState.STOPPED, "The engine is stopped.")
@@ -185,7 +187,7 @@ class Home:
             try:
                 # Before anything imports mlx: it must find the fast BLAS already loaded.
                 device.prepare()
-                check_kv_budget(self._kv_budget_bytes)
+                check_kv_budget(self._config.kv_budget_bytes)
                 folder = self._chosen_model or self._starter()
                 check_model_path(folder)
                 self._put_engine(folder)
@@ -203,10 +205,12 @@ class Home:
         http, _ = self._stop_engine(_RESTARTING)
         _stop_http(http)
         before, self._preferences = self._preferences, self._store.preferences().result()
-        if self._preferences.port != before.port:
-            self._settings = replace(self._settings, port=None)
-        if self._preferences.kv_budget_bytes != before.kv_budget_bytes:
-            self._settings = replace(self._settings, kv_budget_bytes=None)
+        changed: dict[str, Any] = {
+            name: None
+            for name in _CHOSEN_IN_THE_WINDOW
+            if getattr(self._preferences, name) != getattr(before, name)
+        }
+        self._settings = replace(self._settings, **changed)
         self.listen()
         self.load()
 
@@ -267,9 +271,8 @@ class Home:
         return model_name(folder) if folder else catalog.STARTER_ID
 
     @property
-    def _kv_budget_bytes(self) -> int | None:
-        given = self._settings.kv_budget_bytes
-        return self._preferences.kv_budget_bytes if given is None else given
+    def _config(self) -> EngineConfig:
+        return engine_config(self._settings, self._preferences)
 
     def _starter(self) -> Path:
         return catalog.starter_model_folder(self.paths.data)
@@ -282,7 +285,7 @@ class Home:
         model_id = model_name(folder)
         engine = make_engine(
             folder,
-            EngineConfig(kv_budget_bytes=self._kv_budget_bytes),
+            self._config,
             model_id=model_id,
             deliver=self._dispatcher.deliver,
             metrics=self._metrics,
@@ -295,7 +298,7 @@ class Home:
         """Serve this model from now on (None: the starter). Raises EngineError; the model that
         serves now then goes on."""
         device.prepare()
-        check_kv_budget(self._kv_budget_bytes)
+        check_kv_budget(self._config.kv_budget_bytes)
         chosen = folder or self._starter()
         check_model_path(chosen)
         catalog.check_folder(chosen)

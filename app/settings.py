@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.config import AdmissionMode
+
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8642
 MAX_PORT = 65_535
@@ -35,6 +37,8 @@ class Settings:
     model             a model folder
     data_dir          replaces the platform's folders
     kv_budget_bytes   most bytes of KV
+    max_running       most requests that run at once
+    admission         what running requests may cost the warm prefixes
 
     Raises SettingsError.
     """
@@ -44,6 +48,8 @@ class Settings:
     model: Path | None = None
     data_dir: Path | None = None
     kv_budget_bytes: int | None = None
+    max_running: int | None = None
+    admission: AdmissionMode | None = None
 
     def __post_init__(self) -> None:
         if not is_loopback(self.host):
@@ -58,6 +64,8 @@ class Settings:
                 f"--kv-budget of {self.kv_budget_bytes} bytes is too small; "
                 "the least is 1MiB, and 1GiB or more is useful."
             )
+        if self.max_running is not None and self.max_running < 1:
+            raise SettingsError(f"--max-running must be at least 1, not {self.max_running}.")
 
 
 def is_loopback(host: str) -> bool:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cache.prefix_cache import PrefixCache
-from engine.config import EngineConfig, ExactReuse, Release
+from engine.config import EngineConfig
 from engine.loop import LoopParts
 from engine.prompt.codec import TextCodec
-from engine.schedule.admission import Admission
-from engine.schedule.scheduler import Scheduler
+from engine.schedule.build import ScheduledModel, build_rooms
 
 if TYPE_CHECKING:
     from engine.model.info import ModelInfo
@@ -65,31 +63,31 @@ def assemble(path: Path, model_id: str, config: EngineConfig) -> Assembly:
     )
     budget = config.kv_budget_bytes or device.default_kv_budget(loaded.weights_bytes)
     device.apply_limits(budget, loaded.weights_bytes)
-    cache = PrefixCache(
-        loaded.identity,
-        runner.new_storage,
-        cost=runner.info.cost,
-        page_tokens=config.page_tokens,
-        match_unit=config.match_unit,
-        enabled=runner.info.reuses,
-        prefilled_only=config.exact_reuse is ExactReuse.PREFILL_ONLY,
-        most_checkpoint_bytes=int(config.max_checkpoint_share * budget),
-    )
-    admission = Admission(cache, budget)
-    scheduler = Scheduler(
-        cache,
-        admission,
-        max_running=config.max_running,
-        prefill_chunk=prefill_chunk,
-        step_target_s=config.step_target_s or device.default_step_target_s(),
-        checkpoint_spacing=config.checkpoint_spacing,
-        release=config.release if runner.info.reuses else Release.INDEPENDENT,
-        batches_rests=runner.info.attention is AttentionMode.SHARED,
+    rooms = build_rooms(
+        ScheduledModel(
+            loaded.identity,
+            runner.new_storage,
+            runner.info.cost,
+            budget=budget,
+            prefill_chunk=prefill_chunk,
+            step_target_s=config.step_target_s or device.default_step_target_s(),
+            reuses=runner.info.reuses,
+            batches_rests=runner.info.attention is AttentionMode.SHARED,
+        ),
+        config,
     )
     codec = TextCodec(loaded.tokenizer)
     return Assembly(
         info=runner.info,
-        parts=LoopParts(runner, cache, admission, scheduler, codec, loaded.eos_ids, model_id),
+        parts=LoopParts(
+            runner,
+            rooms.cache,
+            rooms.admission,
+            rooms.scheduler,
+            codec,
+            loaded.eos_ids,
+            model_id,
+        ),
         chat_template=loaded.chat_template,
         special_tokens=loaded.special_tokens,
         close=runner.close,

@@ -48,8 +48,15 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Pressure:
+    """The machine is short of memory, or (`on` false) no longer."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Cancel everything and end the thread."""
 
 
-Command = Submit | Cancel | WarmPin | DropPin | Pause | Stop
+Command = Submit | Cancel | WarmPin | DropPin | Pause | Pressure | Stop

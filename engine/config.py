@@ -21,6 +21,13 @@ class ExactReuse(enum.Enum):
     PREFILL_ONLY = "prefill-only"
 
 
+class Eviction(enum.Enum):
+    """What goes first when memory is short."""
+
+    LRU = "lru"  # what was last used longest ago; for comparison
+    WORTH = "worth"  # what saves least for its bytes, by how likely it is used again
+
+
 class Publication(enum.Enum):
     """When what a request computes can be found by others. All but the default are for
     comparison (S0-3, S0-4, S0-8)."""
@@ -60,6 +67,15 @@ class PrefillOrder(enum.Enum):
     ROUND_ROBIN = "round_robin"  # a chunk each, in turn
 
 
+class AdmissionMode(enum.Enum):
+    """What raising the number of running requests may cost the warm prefixes (S3-5, S3-9)."""
+
+    PROTECT_CACHE = "protect-cache"  # nothing that is hot; whoever runs is sure of its memory
+    BALANCED = "balanced"  # half of what is hot
+    MAX_THROUGHPUT = "max-throughput"  # all of it; whoever runs may have to make room again
+    AUTO = "auto"  # as the traffic of the last while needs it
+
+
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
     """Settings of one engine.
@@ -74,11 +90,14 @@ class EngineConfig:
     checkpoint_spacing  a long prompt leaves a checkpoint every so many tokens, where the model
                       needs them
     max_checkpoint_share  most of the budget that windows and recurrent states may take
+    eviction          what goes first when memory is short
+    max_client_share  share of the budget beyond which a client's KV goes before that of others
     publication       when computed KV can be found by others
     release           when a request that waits for another may go on
     wait_or_compute   whether it waits
     prefill_order     which of several prompts is computed next
-    max_running       most requests that run at once
+    admission         how much of the memory stays for warm prefixes when requests start
+    max_running       most requests that run at once, whatever the memory allows
     max_queue         most requests that wait; beyond it submit raises QueueFull
     prefill_chunk     most prompt tokens in one forward pass, at least 64; None: chosen by the
                       device
@@ -97,10 +116,13 @@ class EngineConfig:
     exact_reuse: ExactReuse = ExactReuse.ALL
     checkpoint_spacing: int = 8192
     max_checkpoint_share: float = 0.5
+    eviction: Eviction = Eviction.WORTH
+    max_client_share: float = 0.5
     publication: Publication = Publication.INCREMENTAL
     release: Release = Release.BOUNDARY_PUBLISHED
     wait_or_compute: WaitOrCompute = WaitOrCompute.CHOOSE
     prefill_order: PrefillOrder = PrefillOrder.LONGEST_CACHED
+    admission: AdmissionMode = AdmissionMode.PROTECT_CACHE
     max_running: int = 16
     max_queue: int = 256
     prefill_chunk: int | None = None
@@ -127,6 +149,10 @@ class EngineConfig:
         if not 0.0 <= self.max_checkpoint_share <= 1.0:
             raise ConfigError(
                 f"max_checkpoint_share must lie between 0 and 1, not {self.max_checkpoint_share}"
+            )
+        if not 0.0 < self.max_client_share <= 1.0:
+            raise ConfigError(
+                f"max_client_share must lie above 0 and not above 1, not {self.max_client_share}"
             )
         if self.max_running <= 0:
             raise ConfigError(f"max_running must be at least 1, not {self.max_running}")

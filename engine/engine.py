@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.assembly import Assembler, Assembly, assemble
-from engine.commands import Cancel, DropPin, Pause, Stop, Submit, WarmPin
+from engine.commands import Cancel, DropPin, Pause, Pressure, Stop, Submit, WarmPin
 from engine.config import EngineConfig
 from engine.errors import (
     DuplicateRequest,
@@ -29,8 +29,9 @@ from engine.errors import (
     UnknownRequest,
 )
 from engine.life import EngineLife
-from engine.loop import Counters
+from engine.counters import Counters
 from engine.metrics import EngineMetrics
+from engine.model import pressure
 from engine.pins import PinSpec, distinct_tokens
 from engine.prompt.chat import ChatFormatter, Message
 from engine.prompt.template import TemplateRenderer
@@ -46,13 +47,15 @@ RECORDS_KEPT = 1000
 MAX_RESTART_DELAY_S = 30.0
 SOUND_LIFE_S = 60.0  # a thread that lived this long restarts at the shortest delay again
 MAX_RETRY_AFTER_S = 60
+PRESSURE_INTERVAL_S = 10.0  # the cache is made smaller so often while memory stays short
 
 
 class Engine:
     """Owns the engine thread: starts it, watches it, starts it again when it dies.
 
     `deliver` gets every event of every request, in batches, from the engine thread or the watchdog;
-    it must only hand them on. Each request that `submit` took ends with exactly one Finished or
+    it must only hand them on. `memory_is_short` tells whether the machine needs memory back. Each
+    request that `submit` took ends with exactly one Finished or
     Failed, whatever happens.
     """
 
@@ -66,6 +69,7 @@ class Engine:
         metrics: EngineMetrics,
         pins: Iterable[PinSpec] = (),
         assembler: Assembler = assemble,
+        memory_is_short: Callable[[], bool] = pressure.memory_is_short,
     ) -> None:
         self._path = model
         self._model_id = model_id
@@ -73,6 +77,7 @@ class Engine:
         self._deliver = deliver
         self._metrics = metrics
         self._assembler = assembler
+        self._memory_is_short = memory_is_short
         self._renderer = TemplateRenderer()
         self._counters = Counters()
         self._records: deque[RequestRecord] = deque(maxlen=RECORDS_KEPT)
@@ -439,8 +444,13 @@ class Engine:
     def _watch(self, life: EngineLife) -> None:
         """Until the thread ends: notice when it hangs, and when it moves again."""
         interval_s = min(0.25, self._config.hang_limit_s / 4)
+        was_short, told_at = False, 0.0
         while not life.ended.wait(interval_s):
             stuck_s = life.stuck_s()
+            short, now = self._memory_is_short(), time.monotonic()
+            if short != was_short or (short and now - told_at >= PRESSURE_INTERVAL_S):
+                was_short, told_at = short, now
+                life.inbox.put(Pressure(short))
             with self._lock:
                 state = self._state
                 if state is EngineState.HUNG and stuck_s < self._config.hang_limit_s:

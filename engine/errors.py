@@ -43,6 +43,16 @@ class QueueFull(EngineError):
         self.retry_after_s = retry_after_s
 
 
+class DeadlinePassed(EngineError):
+    """The request was not done by the time its client had set."""
+
+    def __init__(self, deadline_s: float) -> None:
+        super().__init__(
+            f"This request was not done within the {deadline_s:g} s that it asked for. What was"
+            " computed of its prompt stays: sent again, it goes on from there."
+        )
+
+
 class PromptTooLong(EngineError):
     """The prompt does not fit the context window (tokens) or the KV budget."""
 

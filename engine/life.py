@@ -14,7 +14,8 @@ from pathlib import Path
 from engine.assembly import Assembler, Assembly, leave_thread
 from engine.commands import Command
 from engine.config import EngineConfig
-from engine.loop import Counters, EngineLoop
+from engine.counters import Counters
+from engine.loop import EngineLoop
 from engine.metrics import EngineMetrics
 from engine.request import Event, RequestRecord
 from engine.snapshot import Memory, Snapshot

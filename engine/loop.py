@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import heapq
+import itertools
 import logging
 import queue
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engine.cache.part import Storage
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
-from engine.commands import Cancel, Command, DropPin, Pause, Stop, Submit, WarmPin
+from engine.commands import Cancel, Command, DropPin, Pause, Pressure, Stop, Submit, WarmPin
 from engine.config import EngineConfig, Publication
-from engine.errors import EngineError, PromptTooLong, StepFailed
+from engine.counters import Counters
+from engine.errors import DeadlinePassed, EngineError, PromptTooLong, StepFailed
+from engine.memory_keeper import MemoryKeeper
 from engine.metrics import EngineMetrics
 from engine.pin_keeper import PinKeeper
 from engine.prompt.codec import TextCodec
@@ -35,8 +40,8 @@ from engine.request import (
 )
 from engine.schedule.admission import Admission
 from engine.schedule.job import Job
-from engine.schedule.scheduler import Scheduler
-from engine.snapshot import EngineState, Memory, Snapshot, Totals
+from engine.schedule.scheduler import Scheduler, Step
+from engine.snapshot import EngineState, Memory, Snapshot, Waits
 
 log = logging.getLogger(__name__)
 
@@ -59,25 +64,7 @@ class StepRunner(Protocol):
 
     def next_tokens(self, rows: Sequence[Row], samplers: Sequence[Any]) -> list[int]: ...
 
-
-@dataclass(slots=True)
-class Counters:
-    """Totals that outlive a loop, and the number of its latest snapshot. Written on the engine
-    thread only."""
-
-    seq: int = 0
-    requests: int = 0
-    hits: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    awaited_tokens: int = 0
-    completion_tokens: int = 0
-    evicted_pages: int = 0
-    evicted_bytes: int = 0
-    restarts: int = 0
-
-    def totals(self) -> Totals:
-        return Totals(**{field.name: getattr(self, field.name) for field in fields(Totals)})
+    def free_unused(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +113,10 @@ class EngineLoop:
         self._counters = counters
         self._clock = clock
         self._pins = PinKeeper(parts.cache)
+        self._memory = MemoryKeeper(parts.cache, parts.admission, metrics, counters)
         self._events: list[Event] = []
+        self._deadlines: list[tuple[float, int, Job]] = []  # a heap
+        self._numbers = itertools.count()
         self._stopping = False
         self._paused = False
         self._hands_over = False
@@ -143,7 +133,7 @@ class EngineLoop:
                 self.step_started_at = None
                 self._publish_snapshot(force=True)
                 self._tidy(inbox)
-                self._obey(inbox.get())
+                self._await_command(inbox)
             self.step_started_at = self._clock()
             while not self._stopping:
                 try:
@@ -156,6 +146,14 @@ class EngineLoop:
         self.step_started_at = None
         self._publish_snapshot(force=True)
 
+    def _await_command(self, inbox: queue.SimpleQueue[Command]) -> None:
+        """Sleep until there is a command, or somebody who waits has no time left."""
+        timeout = None
+        if self._deadlines:
+            timeout = max(0.0, self._deadlines[0][0] - self._clock())
+        with contextlib.suppress(queue.Empty):
+            self._obey(inbox.get(timeout=timeout))
+
     def _tidy(self, inbox: queue.SimpleQueue[Command]) -> None:
         """Nothing to do: join the parts of long chains, until somebody asks for something."""
         while inbox.empty() and self._cache.compact(
@@ -164,24 +162,15 @@ class EngineLoop:
             pass
 
     def step(self) -> None:
-        """Admit, decode, prefill one chunk, tell what happened."""
+        """End who has no time left, admit, decode, prefill one chunk, tell what happened."""
         now = self._clock()
+        self._end_overdue(now)
         if not self._paused:
             self._admit(now)
-        plan = self._scheduler.plan(now)
-        num_tokens = plan.num_tokens
-        if plan.decode:
-            self._make_room([(job.row, 1) for job in plan.decode if job.row])
+        if plan := self._plan_within_budget():
+            num_tokens = plan.num_tokens
             self._decode(plan.decode)
-        job = plan.prefill
-        if job is not None and job.row is not None:
-            rests = [(other.row, other.row.num_uncomputed) for other in plan.company if other.row]
-            self._make_room([(job.row, plan.chunk), *rests])
-            if plan.company:
-                self._decode([job, *plan.company])
-            else:
-                self._prefill(job, job.row, plan.chunk)
-        if plan:
+            self._prefill_some(plan, now)
             self._metrics.step(num_tokens)
         self._flush()
         if self._hands_over:
@@ -196,7 +185,7 @@ class EngineLoop:
     def _obey(self, command: Command) -> None:
         match command:
             case Submit(request, max_tokens, submitted_at):
-                self._scheduler.add(Job(request, submitted_at, max_tokens))
+                self._add(Job(request, submitted_at, max_tokens))
             case Cancel(request_id):
                 self._cancel(request_id)
             case WarmPin(name, tokens, keep):
@@ -209,8 +198,16 @@ class EngineLoop:
                 self._drop_pin(name)
             case Pause(on):
                 self._paused = on
+            case Pressure(on):
+                self._relieve(on)
             case Stop():
                 self._stopping = True
+
+    def _add(self, job: Job) -> None:
+        self._scheduler.add(job)
+        if job.request.deadline_s is not None:
+            ends_at = job.submitted_at + job.request.deadline_s
+            heapq.heappush(self._deadlines, (ends_at, next(self._numbers), job))
 
     def _cancel(self, request_id: str) -> None:
         if self._scheduler.knows(request_id):
@@ -229,7 +226,23 @@ class EngineLoop:
         self._pins.clear()
         self._flush()
 
+    def _relieve(self, pressed: bool) -> None:
+        self._memory.relieve(pressed, self._clock())
+        if pressed:
+            self._runner.free_unused()
+        self._publish_snapshot(force=True)
+
     # One step
+
+    def _end_overdue(self, now: float) -> None:
+        """Whoever is not done by its deadline ends, in whatever phase; what was computed stays."""
+        while self._deadlines and self._deadlines[0][0] <= now:
+            _, _, job = heapq.heappop(self._deadlines)
+            request = job.request
+            if self._scheduler.knows(request.id) and self._scheduler.get(request.id) is job:
+                assert request.deadline_s is not None
+                self._fail(job, DeadlinePassed(request.deadline_s))
+                self._scheduler.remove(job)
 
     def _admit(self, now: float) -> None:
         started, hopeless = self._scheduler.admit(now)
@@ -238,32 +251,83 @@ class EngineLoop:
             needed = len(job.request.prompt.tokens) + job.max_tokens
             self._fail(job, PromptTooLong(needed, limit, "KV budget beside the pins"))
         for job in started:
-            job.sampler = self._runner.new_sampler(job.request.sampling)
-            job.stream = TextStream(self._codec, job.request.stop)
-            usage = job.usage()
-            if not job.pin:
-                self._pins.count_hits(job)
-                self._metrics.admitted(usage.prompt_tokens, usage.cached_tokens, job.max_tokens)
-                self._counters.requests += 1
-                self._counters.hits += usage.cached_tokens > 0
-                self._counters.prompt_tokens += usage.prompt_tokens
-                self._counters.cached_tokens += usage.cached_tokens
-                self._counters.awaited_tokens += usage.awaited_tokens
-                self._events.append(
-                    Started(job.request.id, usage.prompt_tokens, usage.cached_tokens)
-                )
+            if job.stream is None:
+                self._begin(job)
+            else:
+                self._go_on(job)
             if not job.num_tokens_left:  # nothing to generate and everything known
                 self._finish(job, FinishReason.LENGTH)
         self._flush()
 
-    def _make_room(self, growth: Sequence[tuple[Row, int]]) -> None:
-        needed = sum(row.tail.storage.growth_bytes(num_tokens) for row, num_tokens in growth)
-        missing = self._admission.make_room(needed)
-        if missing > 0:
-            given = self._cache.reclaim(missing)
-            self._counters.evicted_pages += given.num_pages
-            self._counters.evicted_bytes += given.num_bytes
-            self._metrics.evicted(given.num_pages, given.num_bytes, "capacity")
+    def _begin(self, job: Job) -> None:
+        """A job has a row for the first time."""
+        job.sampler = self._runner.new_sampler(job.request.sampling)
+        job.stream = TextStream(self._codec, job.request.stop)
+        if job.pin:
+            return
+        usage = job.usage()
+        self._admission.started(job)
+        self._pins.count_hits(job)
+        self._metrics.admitted(usage.prompt_tokens, usage.cached_tokens, job.max_tokens)
+        self._counters.requests += 1
+        self._counters.hits += usage.cached_tokens > 0
+        self._counters.prompt_tokens += usage.prompt_tokens
+        self._counters.cached_tokens += usage.cached_tokens
+        self._counters.awaited_tokens += usage.awaited_tokens
+        self._events.append(Started(job.request.id, usage.prompt_tokens, usage.cached_tokens))
+
+    def _go_on(self, job: Job) -> None:
+        """A job that had been sent back to the queue has a row again."""
+        assert job.row is not None
+        lost = max(0, job.num_computed - job.row.num_cached)
+        self._counters.recomputed_tokens += lost
+        log.info("Request %s goes on, %d tokens of it are computed again.", job.request.id, lost)
+
+    def _plan_within_budget(self) -> Step:
+        """The next step, once what it appends fits: whatever nobody uses is evicted first, then
+        what is kept for those who wait, then running requests make way."""
+        while plan := self._scheduler.plan():
+            if self._memory.make_room(plan.growth(), self._scheduler.let_go_kept):
+                break
+            if (victim := self._scheduler.make_way()) is not None:
+                self._tell_preempted(victim)
+            else:
+                self._cut_short(self._scheduler.running[0])
+        return plan
+
+    def _tell_preempted(self, job: Job) -> None:
+        self._counters.preemptions += 1
+        self._metrics.preempted()
+        log.warning(
+            "Request %s made way: %d running, %d waiting, %d of %d bytes of KV in use.",
+            job.request.id,
+            len(self._scheduler.running),
+            self._scheduler.num_waiting,
+            self._cache.used_bytes,
+            self._admission.budget,
+        )
+
+    def _cut_short(self, job: Job) -> None:
+        """The only one that runs has come to the end of the memory that pins leave it."""
+        log.warning("Request %s ends early: the KV budget is used up.", job.request.id)
+        if job.num_generated:
+            self._finish(job, FinishReason.LENGTH)
+            return
+        limit = self._admission.tokens_within(self._admission.budget - self._pins.held_bytes)
+        self._fail(job, PromptTooLong(len(job.tokens), limit, "KV budget beside the pins"))
+        self._scheduler.remove(job)
+
+    def _prefill_some(self, plan: Step, began: float) -> None:
+        job = plan.prefill
+        if job is None or job.row is None:
+            return
+        if plan.company:
+            self._decode([job, *plan.company])
+            return
+        prefill_began = self._clock()
+        self._prefill(job, job.row, plan.chunk)
+        ended = self._clock()
+        self._scheduler.share.observe(ended - prefill_began, ended - began)
 
     def _prefill(self, job: Job, row: Row, chunk: int) -> None:
         began, start = self._clock(), row.num_computed
@@ -370,6 +434,8 @@ class EngineLoop:
             if job.stream.stopped and reason is FinishReason.LENGTH:
                 reason = FinishReason.STOP  # what was held back did hold a stop string
         usage, timings = job.usage(), job.timings(self._clock())
+        if job.max_tokens and reason is not FinishReason.ABORT:
+            self._admission.ended(job)
         self._scheduler.remove(job)
         self._counters.completion_tokens += usage.completion_tokens
         self._events.append(Finished(job.request.id, reason, usage, timings))
@@ -393,6 +459,8 @@ class EngineLoop:
             usage=job.usage(),
             timings=job.timings(self._clock()),
             ended_at=time.time(),
+            decision=job.decision,
+            num_preemptions=job.num_preemptions,
         )
         self._metrics.finished(record)
         self._record(record)
@@ -408,6 +476,7 @@ class EngineLoop:
             return
         self._snapshot_at = now
         self._counters.seq += 1
+        self._memory.book()
         running = self._scheduler.running
         used, open_bytes = self._cache.used_bytes, self._cache.open_bytes
         prefill_tokens, prefill_done = self._longest_prefill(running)
@@ -423,17 +492,21 @@ class EngineLoop:
                 checkpoints=self._cache.checkpoint_bytes,
                 reserved=self._admission.reserved_bytes(running),
             ),
+            capacity=self._admission.capacity(),
             totals=self._counters.totals(),
             paused=self._paused,
             num_running=len(running),
             num_waiting=self._scheduler.num_waiting,
             num_parked=self._scheduler.num_parked,
+            waits_for=Waits.PAUSE if self._paused else self._scheduler.waits_for,
             prefill_done=prefill_done,
             prefill_tokens=prefill_tokens,
             num_pages=self._cache.num_pages,
             num_parts=len(self._cache.parts),
             num_checkpoints=self._cache.num_checkpoints,
             pins=tuple(self._pins.statuses()),
+            evictions=self._counters.evictions(),
+            notice=self._memory.notice,
         )
 
     def _longest_prefill(self, running: Sequence[Job]) -> tuple[int, int]:

@@ -111,6 +111,11 @@ class EngineMetrics:
         self._queue = self._histogram(
             "vllm:request_queue_time_seconds", "From submit to admission.", seconds
         )
+        self._parked = self._histogram(
+            "ondol:request_parked_time_seconds",
+            "Of the queue time of requests that waited for another, what they waited for it.",
+            seconds,
+        )
         self._prefill = self._histogram(
             "vllm:request_prefill_time_seconds", "From admission to the first token.", seconds
         )
@@ -134,14 +139,23 @@ class EngineMetrics:
         self._evicted_pages = Counter(
             "ondol:evictions",
             "Pages evicted.",
-            (*_LABELS, "tier", "reason"),
+            (*_LABELS, "tier", "reason", "standing"),
             registry=self.registry,
         )
         self._evicted_bytes = Counter(
             "ondol:evicted_bytes",
             "Bytes of KV freed by eviction.",
-            (*_LABELS, "tier", "reason"),
+            (*_LABELS, "tier", "reason", "standing"),
             registry=self.registry,
+        )
+        choices = Counter(
+            "ondol:wait_or_compute",
+            "Requests that needed what another was computing, by what they did.",
+            (*_LABELS, "choice"),
+            registry=self.registry,
+        )
+        self._waited, self._computed_alone = (
+            choices.labels(self._model_name, _ENGINE, choice) for choice in ("wait", "compute")
         )
         self._refused = Counter(
             "ondol:requests_refused",
@@ -201,6 +215,10 @@ class EngineMetrics:
         self._request_generation.observe(usage.completion_tokens)
         self._e2e.observe(timings.total_s)
         self._queue.observe(timings.queue_s)
+        if record.decision is not None:
+            (self._waited if record.decision.waited else self._computed_alone).inc()
+        if timings.parked_s > 0:
+            self._parked.observe(timings.parked_s)
         if timings.prefill_s > 0:
             self._prefill.observe(timings.prefill_s)
             self._inference.observe(timings.prefill_s + timings.decode_s)
@@ -213,9 +231,10 @@ class EngineMetrics:
         """A running request went back to the queue to free memory."""
         self._preemptions.inc()
 
-    def evicted(self, num_pages: int, num_bytes: int, reason: str) -> None:
-        """Pages left the live tier; `reason` is one of the engine's few fixed words."""
-        labels = (self._model_name, _ENGINE, "ram", reason)
+    def evicted(self, num_pages: int, num_bytes: int, reason: str, standing: str) -> None:
+        """Pages left the live tier; `reason` and the `standing` of what they were are among the
+        engine's few fixed words."""
+        labels = (self._model_name, _ENGINE, "ram", reason, standing)
         self._evicted_pages.labels(*labels).inc(num_pages)
         self._evicted_bytes.labels(*labels).inc(num_bytes)
 
@@ -271,8 +290,9 @@ class _SnapshotCollector(Collector):
             "Requests in the queue, by what they wait for.",
             labels=(*_LABELS, "reason"),
         )
-        waiting.add_metric((*self._labels, "capacity"), snapshot.num_waiting)
-        waiting.add_metric((*self._labels, "deferred"), 0)
+        capacity = snapshot.num_waiting - snapshot.num_parked
+        waiting.add_metric((*self._labels, "capacity"), capacity)
+        waiting.add_metric((*self._labels, "deferred"), snapshot.num_parked)
         yield waiting
         used = memory.used / memory.budget if memory.budget else 0.0
         yield self._gauge("vllm:kv_cache_usage_perc", "Share of the KV budget in use, 0-1.", used)
@@ -290,7 +310,38 @@ class _SnapshotCollector(Collector):
             "ondol:kv_reserved_bytes", "Bytes promised to running requests.", memory.reserved
         )
         yield self._gauge("ondol:kv_pinned_bytes", "Resident bytes held by pins.", memory.pinned)
+        yield self._gauge(
+            "ondol:kv_free_bytes", "Bytes of the KV budget that nothing uses.", memory.free
+        )
+        yield from self._capacity(snapshot)
         yield from self._pins(snapshot)
+
+    def _capacity(self, snapshot: Snapshot) -> Iterator[Metric]:
+        """B_max and what it is made of (S3-5)."""
+        capacity = snapshot.capacity
+        yield self._gauge(
+            "ondol:max_running_requests",
+            "B_max: requests that may run at once as the traffic is now.",
+            capacity.max_running,
+        )
+        yield self._gauge(
+            "ondol:mean_own_tokens",
+            "Tokens of a recent request that it shared with nobody.",
+            capacity.mean_tokens,
+        )
+        yield self._gauge(
+            "ondol:kv_hot_bytes", "Bytes of prefixes that were hit again lately.", capacity.hot_bytes
+        )
+        yield self._gauge(
+            "ondol:kv_hot_reserve_bytes",
+            "Bytes that running requests leave to them.",
+            capacity.reserve_bytes,
+        )
+        mode = GaugeMetricFamily(
+            "ondol:admission_mode", "The admission mode in force.", labels=(*_LABELS, "mode")
+        )
+        mode.add_metric((*self._labels, capacity.mode.value), 1)
+        yield mode
 
     def _pins(self, snapshot: Snapshot) -> Iterator[Metric]:
         tokens = GaugeMetricFamily(

@@ -59,8 +59,10 @@ class SamplingParams:
 class Request:
     """One request as submitted. `max_tokens` 0 fills the cache and generates nothing.
 
-    `salt` separates caches: requests with different salts never share KV. `client` is for records
-    only.
+    `salt` separates caches: requests with different salts never share KV. `client` names whom its
+    share of the cache is counted for. `ttft_target_s` is how soon after submit its first token is
+    wanted, which decides whether waiting for another request is soon enough. After `deadline_s` it
+    is of no use any more, and ends.
     """
 
     id: str
@@ -71,6 +73,8 @@ class Request:
     salt: str = ""
     client: str = ""
     priority: Priority = Priority.INTERACTIVE
+    ttft_target_s: float | None = None
+    deadline_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +93,12 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Waited:
-    """Why a request waited for another instead of computing what that one computed already: up to
-    `boundary` tokens, of which `num_cached` were there before. Seconds to the first token were
-    expected to be `wait_s`, and `compute_s` without waiting."""
+class Decision:
+    """Whether a request waited for another that was computing what it needs, or computed it for
+    itself. Up to `boundary` tokens were common, of which `num_cached` were there before. Seconds to
+    the first token were expected to be `wait_s` one way and `compute_s` the other."""
 
+    waited: bool
     leader_id: str
     boundary: int
     num_cached: int
@@ -103,10 +108,12 @@ class Waited:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds spent in each phase. `ttft_s` counts from submit to the first token; 0.0 where a
-    phase never began."""
+    """Seconds spent in each phase. Of `queue_s`, `parked_s` were spent waiting for what another
+    request computed. `ttft_s` counts from submit to the first token; 0.0 where a phase never
+    began."""
 
     queue_s: float = 0.0
+    parked_s: float = 0.0
     prefill_s: float = 0.0
     decode_s: float = 0.0
     ttft_s: float = 0.0
@@ -164,7 +171,8 @@ Event = Started | Progress | Text | Finished | Failed
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
     """One finished request for the history: ids, sizes and times, never a body. `ended_at` is Unix
-    seconds."""
+    seconds. `decision` is there where another request was computing what this one needed.
+    `num_preemptions` counts how often it had to make room and went on later."""
 
     id: str
     client: str
@@ -174,3 +182,5 @@ class RequestRecord:
     usage: Usage
     timings: Timings
     ended_at: float
+    decision: Decision | None = None
+    num_preemptions: int = 0

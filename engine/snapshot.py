@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from engine.config import AdmissionMode
+
 
 class EngineState(enum.Enum):
     """Where the engine stands. READY and BUSY serve; every other state answers 503."""
@@ -53,9 +55,22 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Capacity:
+    """B_max and what it is made of. `reserve_bytes` stay for the `hot_bytes` that nobody holds;
+    `mean_tokens` is what a request needs for itself."""
+
+    mode: AdmissionMode = AdmissionMode.PROTECT_CACHE
+    max_running: int = 0
+    mean_tokens: float = 0.0
+    hot_bytes: int = 0
+    reserve_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """Counters since the engine object was made; they survive a restart of its thread. Of
-    `cached_tokens`, `awaited_tokens` were computed by another request while this one waited."""
+    `cached_tokens`, `awaited_tokens` were computed by another request while this one waited.
+    `recomputed_tokens` were lost between a preemption and its end and are computed twice."""
 
     requests: int = 0
     hits: int = 0
@@ -65,7 +80,29 @@ class Totals:
     completion_tokens: int = 0
     evicted_pages: int = 0
     evicted_bytes: int = 0
+    preemptions: int = 0
+    recomputed_tokens: int = 0
     restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionTotal:
+    """What was evicted for one reason of the pages of one client ("" where nobody owned them),
+    since the engine object was made."""
+
+    reason: str
+    client: str
+    num_pages: int
+    num_bytes: int
+
+
+class Waits(enum.Enum):
+    """What those who have not started wait for, other than what another request computes."""
+
+    TURN = "turn"  # the next step looks at them
+    MEMORY = "memory"
+    ROWS = "rows"  # as many run as may
+    PAUSE = "pause"
 
 
 class PinState(enum.Enum):
@@ -100,8 +137,10 @@ class Snapshot:
     """The engine at one moment.
 
     `seq` grows with every snapshot; an equal `seq` means nothing changed. Of those that wait,
-    `num_parked` wait for what another computes. `prefill_done` of `prefill_tokens` stand in KV of
+    `num_parked` wait for what another computes, the others for `waits_for`. `prefill_done` of `prefill_tokens` stand in KV of
     the longest prompt that is being computed for a request; both are 0 where there is none.
+    `notice` is a sentence about something unusual, such as a cache that was made smaller because
+    the machine is short of memory; empty otherwise.
     """
 
     seq: int = 0
@@ -109,14 +148,18 @@ class Snapshot:
     reason: str = ""
     model_id: str = ""
     memory: Memory = Memory()
+    capacity: Capacity = Capacity()
     totals: Totals = Totals()
     paused: bool = False
     num_running: int = 0
     num_waiting: int = 0
     num_parked: int = 0
+    waits_for: Waits = Waits.TURN
     prefill_done: int = 0
     prefill_tokens: int = 0
     num_pages: int = 0
     num_parts: int = 0
     num_checkpoints: int = 0
     pins: tuple[PinStatus, ...] = ()
+    evictions: tuple[EvictionTotal, ...] = ()
+    notice: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 from app.bench.errors import BenchError, EmptyAnswer
 
 Messages = Sequence[Mapping[str, str]]
+Tools = Sequence[Mapping[str, object]]
 
 # Longer than any silence: the server breaks each with a comment every 5 seconds.
 _SILENCE_LIMIT_S = 60.0
@@ -19,12 +20,14 @@ _SILENCE_LIMIT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one request cost. `ttft_s` runs from just before sending to the first text."""
+    """What one request cost, and its text. `ttft_s` runs from just before sending to the first
+    text."""
 
     ttft_s: float
     prompt_tokens: int
     cached_tokens: int
     completion_tokens: int
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +58,47 @@ class Client:
         finally:
             connection.close()
 
-    def ask(self, messages: Messages, *, max_tokens: int, salt: str) -> Answer:
-        """Stream a greedy answer to its end. Raises BenchError, EmptyAnswer."""
-        body = json.dumps(
-            {
-                "messages": list(messages),
-                "max_tokens": max_tokens,
-                "temperature": 0,
-                "cache_salt": salt,
-                "stream": True,
-                "stream_options": {"include_usage": True},
-            }
-        )
+    def metrics(self) -> str:
+        """What `/metrics` says. Raises BenchError."""
+        try:
+            connection = self._connect()
+            try:
+                connection.request("GET", "/metrics")
+                return connection.getresponse().read().decode()
+            finally:
+                connection.close()
+        except (OSError, http.client.HTTPException) as error:
+            raise BenchError(f"The connection to `ondol serve` broke: {error!r}") from error
+
+    def ask(
+        self,
+        messages: Messages,
+        *,
+        max_tokens: int,
+        salt: str,
+        tools: Tools = (),
+        name: str = "",
+    ) -> Answer:
+        """Stream a greedy answer to its end. `name` is what the client calls itself, if anything.
+        Raises BenchError, EmptyAnswer."""
+        body: dict[str, object] = {
+            "messages": list(messages),
+            "max_tokens": max_tokens,
+            "temperature": 0,
+            "cache_salt": salt,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if tools:
+            body["tools"] = list(tools)
+        headers = {"Content-Type": "application/json"}
+        if name:
+            headers["User-Agent"] = name
         try:
             connection = self._connect()
             try:
                 started = time.perf_counter()
-                connection.request(
-                    "POST", "/v1/chat/completions", body, {"Content-Type": "application/json"}
-                )
+                connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
                 response = connection.getresponse()
                 if response.status != http.client.OK:
                     message = _message(response.read())
@@ -96,6 +121,7 @@ def read_answer(lines: Iterable[bytes], started: float) -> Answer:
     Raises BenchError, EmptyAnswer.
     """
     ttft_s: float | None = None
+    texts: list[str] = []
     usage: Mapping[str, Any] | None = None
     for line in lines:
         if not line.startswith(b"data: {"):  # a comment, an empty line, [DONE]
@@ -104,8 +130,10 @@ def read_answer(lines: Iterable[bytes], started: float) -> Answer:
         event = json.loads(data)
         if "error" in event:
             raise BenchError(f"`ondol serve` ended an answer with an error: {_message(data)}")
-        if ttft_s is None and any(choice["delta"].get("content") for choice in event["choices"]):
+        text = "".join(choice["delta"].get("content") or "" for choice in event["choices"])
+        if text and ttft_s is None:
             ttft_s = time.perf_counter() - started
+        texts.append(text)
         usage = event.get("usage") or usage
     if usage is None:
         raise BenchError("`ondol serve` ended an answer without its usage.")
@@ -116,6 +144,7 @@ def read_answer(lines: Iterable[bytes], started: float) -> Answer:
         prompt_tokens=int(usage["prompt_tokens"]),
         cached_tokens=int(usage["prompt_tokens_details"]["cached_tokens"]),
         completion_tokens=int(usage["completion_tokens"]),
+        text="".join(texts),
     )
 
 

@@ -13,10 +13,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.bench import facts, gui_command, lock, lookup_command, partial_command, shared_command
+from app.bench import (
+    batch_command,
+    churn_command,
+    facts,
+    flights_command,
+    gui_command,
+    house_command,
+    lock,
+    lookup_command,
+    partial_command,
+    shared_command,
+    simulate_command,
+)
 from app.bench.arguments import add_places, add_threads, check_places, count, sizes
+from app.bench.batch_command import BatchOptions
+from app.bench.churn_command import ChurnOptions
 from app.bench.errors import BenchError
+from app.bench.flights_command import FlightsOptions
 from app.bench.gui_command import GuiOptions
+from app.bench.house_command import HouseOptions
 from app.bench.lookup_command import LookupOptions
 from app.bench.partial_command import PartialOptions
 from app.bench.plain import PlainFacts, plain_process
@@ -24,6 +40,7 @@ from app.bench.report import render, write_json
 from app.bench.results import Conditions, Results
 from app.bench.server_process import server_process
 from app.bench.shared_command import SharedOptions
+from app.bench.simulate_command import SimulateOptions
 from app.bench.stats import MIN_PAIRS
 from app.bench.verdicts import SOURCE_SAVINGS
 from app.bench.warm import MAX_TOKENS, Scheme, WarmBench
@@ -52,23 +69,27 @@ class Options:
     json_file: Path | None
 
 
+AnyOptions = (
+    Options
+    | BatchOptions
+    | ChurnOptions
+    | FlightsOptions
+    | GuiOptions
+    | HouseOptions
+    | LookupOptions
+    | PartialOptions
+    | SharedOptions
+    | SimulateOptions
+)
+
+
 def main(argv: Sequence[str]) -> int:
     """Returns the exit code: 0 when the run was made, whatever it found. Raises SystemExit for
     --help and options that make no sense."""
     options = _options(argv)
     try:
         with _termination_interrupts(), lock.machine_lock(lock.LOCK_FILE, _say_waiting):
-            match options:
-                case GuiOptions():
-                    gui_command.run(options)
-                case LookupOptions():
-                    lookup_command.run(options)
-                case PartialOptions():
-                    partial_command.run(options)
-                case SharedOptions():
-                    shared_command.run(options)
-                case Options():
-                    run(options)
+            _run_any(options)
     except (BenchError, EngineError) as error:
         complain(str(error))
         return FAILED
@@ -121,6 +142,31 @@ def run(options: Options) -> Results:
     return results
 
 
+def _run_any(options: AnyOptions) -> None:
+    """Whichever bench these are the options of."""
+    match options:
+        case BatchOptions():
+            batch_command.run(options)
+        case ChurnOptions():
+            churn_command.run(options)
+        case FlightsOptions():
+            flights_command.run(options)
+        case GuiOptions():
+            gui_command.run(options)
+        case HouseOptions():
+            house_command.run(options)
+        case LookupOptions():
+            lookup_command.run(options)
+        case PartialOptions():
+            partial_command.run(options)
+        case SharedOptions():
+            shared_command.run(options)
+        case SimulateOptions():
+            simulate_command.run(options)
+        case Options():
+            run(options)
+
+
 def _check_sizes(scheme: Scheme, facts: PlainFacts) -> None:
     # A prompt may come out some tokens longer, and the answer needs its own.
     room = facts.context_window - 64
@@ -154,19 +200,27 @@ def _termination_interrupts() -> Iterator[None]:
             signal.signal(name, handler)
 
 
-def _options(
-    argv: Sequence[str],
-) -> Options | GuiOptions | LookupOptions | PartialOptions | SharedOptions:
+def _options(argv: Sequence[str]) -> AnyOptions:
     parser, parser_of = _parsers()
     chosen = parser.parse_args(argv)
+    if chosen.bench == "batch":
+        return batch_command.read_options(parser_of["batch"], chosen)
+    if chosen.bench == "churn":
+        return churn_command.read_options(parser_of["churn"], chosen)
+    if chosen.bench == "flights":
+        return flights_command.read_options(parser_of["flights"], chosen)
     if chosen.bench == "gui":
         return gui_command.read_options(parser_of["gui"], chosen)
+    if chosen.bench == "house":
+        return house_command.read_options(parser_of["house"], chosen)
     if chosen.bench == "lookup":
         return lookup_command.read_options(parser_of["lookup"], chosen)
     if chosen.bench == "partial":
         return partial_command.read_options(parser_of["partial"], chosen)
     if chosen.bench == "shared":
         return shared_command.read_options(parser_of["shared"], chosen)
+    if chosen.bench == "simulate":
+        return simulate_command.read_options(parser_of["simulate"], chosen)
     warm = parser_of["warm"]
     if chosen.pairs is not None:
         if chosen.sizes is None or len(chosen.sizes) != 1 or chosen.source:
@@ -234,10 +288,35 @@ def _parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentP
         "shared", help="what rows on one prefix take and cost, beside rows on copies of it"
     )
     shared_command.add_options(shared)
+    flights = benches.add_parser(
+        "flights", help="what it is worth that prompts which arrive together are computed once"
+    )
+    flights_command.add_options(flights)
+    house = benches.add_parser(
+        "house", help="the six figures of a home server, with coordination on and off"
+    )
+    house_command.add_options(house)
+    simulate = benches.add_parser(
+        "simulate", help="what the schedule makes of many clients, on a virtual clock"
+    )
+    simulate_command.add_options(simulate)
+    churn = benches.add_parser(
+        "churn", help="what prompts used in turn find of themselves when they do not fit"
+    )
+    churn_command.add_options(churn)
+    batch = benches.add_parser(
+        "batch", help="what more clients at a time cost the warm prefixes, and how they are kept"
+    )
+    batch_command.add_options(batch)
     return parser, {
         "warm": warm,
+        "batch": batch,
+        "churn": churn,
+        "flights": flights,
         "gui": gui,
+        "house": house,
         "lookup": lookup,
         "partial": partial,
         "shared": shared,
+        "simulate": simulate,
     }

@@ -9,11 +9,13 @@ BYTES_PER_TOKEN = 1  # a price the cache can count with; nothing is allocated
 
 class NoKv:
     """Satisfies `engine.cache.part.Storage` for a model of full-attention layers whose KV nobody
-    reads: there is neither a recurrent state nor a sliding window."""
+    reads: there is neither a recurrent state nor a sliding window, and nothing is allocated ahead.
+    """
 
-    __slots__ = ("_num_tokens",)
+    __slots__ = ("_bytes_per_token", "_num_tokens")
 
-    def __init__(self) -> None:
+    def __init__(self, bytes_per_token: int = BYTES_PER_TOKEN) -> None:
+        self._bytes_per_token = bytes_per_token
         self._num_tokens = 0
 
     @property
@@ -22,7 +24,7 @@ class NoKv:
 
     @property
     def num_bytes(self) -> int:
-        return self._num_tokens * BYTES_PER_TOKEN
+        return self._num_tokens * self._bytes_per_token
 
     @property
     def state_bytes(self) -> int:
@@ -35,7 +37,7 @@ class NoKv:
         return 0
 
     def growth_bytes(self, num_tokens: int) -> int:
-        return num_tokens * BYTES_PER_TOKEN
+        return num_tokens * self._bytes_per_token
 
     def append(self, num_tokens: int) -> None:
         """Say that `num_tokens` more tokens were computed."""
@@ -45,7 +47,7 @@ class NoKv:
         pass
 
     def successor(self) -> NoKv:
-        return NoKv()
+        return NoKv(self._bytes_per_token)
 
     def truncate(self, num_tokens: int) -> None:
         self._num_tokens = num_tokens

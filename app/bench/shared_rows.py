@@ -11,7 +11,8 @@ from app.bench.errors import BenchError
 from engine.assembly import Assembly
 from engine.cache.part import Hold
 from engine.config import EngineConfig
-from engine.loop import Counters, EngineLoop
+from engine.counters import Counters
+from engine.loop import EngineLoop
 from engine.metrics import EngineMetrics
 from engine.model.plain_batch import Joined
 from engine.request import Event, Failed, Prompt, Request, SamplingParams

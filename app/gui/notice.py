@@ -1,4 +1,5 @@
-"""A notice above the page when something is wrong: what, why, and the way out."""
+"""A notice above the page when something is wrong: what, why, and the way out; or a quiet line when
+something is unusual."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from app.gui.theme import SPACE, strong_font, theme
 from engine.snapshot import EngineState, Snapshot
 
 _ICON_SIZE = 24
+_SMALL_ICON_SIZE = 16
+_TOKENS = {"error": "bad", "warning": "warning", "info": "secondary"}
 
 
 class Notice(QWidget):
@@ -43,16 +46,18 @@ class Notice(QWidget):
         around.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 0)
         around.addWidget(card)
         layout = QHBoxLayout(card)
+        self._row = layout
         layout.setContentsMargins(2 * SPACE, 12, 2 * SPACE, 12)
         layout.setSpacing(2 * SPACE)
-        layout.addWidget(self._picture, alignment=Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._picture)
         layout.addLayout(texts, 1)
         layout.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignVCenter)
         theme.changed.connect(self._tint)
         self.hide()
 
     def show_state(self, snapshot: Snapshot, storage_trouble: BaseException | None) -> None:
-        """Tell of the engine's trouble, else of the storage's, else nothing."""
+        """Tell of the engine's trouble, else of the storage's, else of what is unusual, else
+        nothing."""
         status = describe(snapshot)
         if status.is_trouble:
             self._show_engine(snapshot, status)
@@ -65,6 +70,8 @@ class Notice(QWidget):
                 ),
                 with_button=False,
             )
+        elif snapshot.notice:
+            self._show("info", "", trouble.notice(snapshot), with_button=False)
         else:
             self._shown = ("", "", "")
             self.hide()
@@ -84,17 +91,21 @@ class Notice(QWidget):
         self._shown = (picture, headline, reason)
         self._picture_name = picture
         self._headline.setText(headline)
+        self._headline.setVisible(bool(headline))
         self._reason.setText(reason)
+        at = Qt.AlignmentFlag.AlignTop if headline else Qt.AlignmentFlag.AlignVCenter
+        self._row.setAlignment(self._picture, at)
         self._button.setVisible(with_button)
-        self.setAccessibleName(headline)
-        self.setAccessibleDescription(reason)
+        self.setAccessibleName(headline or reason)
+        self.setAccessibleDescription(reason if headline else "")
         self._tint()
         self.show()
 
     def _tint(self) -> None:
         if self._picture_name:
-            token = "bad" if self._picture_name == "error" else "warning"
-            size = QSize(_ICON_SIZE, _ICON_SIZE)
+            token = _TOKENS[self._picture_name]
+            side = _ICON_SIZE if self._headline.text() else _SMALL_ICON_SIZE
+            size = QSize(side, side)
             self._picture.setPixmap(
                 icon(self._picture_name, token).pixmap(size, self.devicePixelRatioF())
             )

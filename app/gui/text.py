@@ -30,7 +30,7 @@ def short_count(number: int) -> str:
 
 def decimal(number: float, digits: int = 1) -> str:
     """12,345.6"""
-    return locale().toString(number, "f", digits)
+    return locale().toString(float(number), "f", digits)
 
 
 def percent(share: float) -> str:

@@ -30,6 +30,8 @@ from engine.snapshot import EngineState, Snapshot
 
 translate = QCoreApplication.translate
 
+_SHORT_OF_MEMORY = "This machine is short of memory"
+
 
 def words(error: BaseException) -> str:
     """One or two sentences for a person."""
@@ -45,6 +47,18 @@ def reason(snapshot: Snapshot) -> str:
     if snapshot.state is EngineState.FAILED:
         return _detailed(translate("trouble", "The model cannot be used."), snapshot.reason)
     return ""
+
+
+def notice(snapshot: Snapshot) -> str:
+    """What is unusual about the engine, from its own sentence; empty where nothing is."""
+    if _in_english() or not snapshot.notice:
+        return snapshot.notice
+    known = translate(
+        "trouble",
+        "This machine is short of memory: only prefixes that were used again lately stay warm until"
+        " there is more.",
+    )
+    return known if snapshot.notice.startswith(_SHORT_OF_MEMORY) else snapshot.notice
 
 
 def refusal(why: str) -> str:

@@ -32,9 +32,10 @@ from app.server.keys import (
 from app.server.models import check_name, ready_model
 from app.server.streaming import EventStream, client_gone
 from app.server.submission import failure, log_end, submitted
+from app.server.urgency import read_urgency
 from engine.model.info import ModelInfo
 from engine.prompt.chat import Message
-from engine.request import Failed, Finished, Priority, Progress, Prompt, Request, Started, Text
+from engine.request import Failed, Finished, Progress, Prompt, Request, Started, Text
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +44,6 @@ MAX_TEXT_BYTES = 8_000_000  # a chat template may write 8 MiB, its own words inc
 _MOST_BYTES_OF_A_CHAR = 4
 _CLIENT_CLOSED_REQUEST = 499
 _CLIENT_CHARS = 60
-PRIORITY_HEADER = "X-Ondol-Priority"
-_PRIORITIES = {"interactive": Priority.INTERACTIVE, "background": Priority.BACKGROUND}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,7 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
     request.app[METRICS].ignored_fields(prepared.chat.num_unknown_fields)
     if not prepared.chat.salt:  # a pin is in nobody's own cache, so it could not serve that chat
         request.app[LAST_CHAT].put(prepared.chat.messages, prepared.chat.tools)
+    urgency = read_urgency(request, prepared.chat)
     completion = Completion(
         id=request[REQUEST_ID].replace("req-", "chatcmpl-", 1), model=prepared.model_id
     )
@@ -77,7 +77,9 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
         stop=prepared.chat.stop,
         salt=prepared.chat.salt,
         client=_client_name(request),
-        priority=_priority(request),
+        priority=urgency.priority,
+        ttft_target_s=urgency.ttft_target_s,
+        deadline_s=urgency.deadline_s,
     )
     logger.info(
         "%s body=%dB messages=%d prompt=%d max_tokens=%d stream=%s",
@@ -125,20 +127,9 @@ def _check_length(messages: Sequence[Message], model: ModelInfo) -> None:
 
 def _client_name(request: web.Request) -> str:
     """What the client calls itself, such as "OpenAI/Python 2.3.0", without the remarks that follow.
-    It decides nothing."""
+    Its share of the cache is counted by it."""
     name = request.headers.get(hdrs.USER_AGENT, "").partition("(")[0]
     return "".join(char for char in name if char.isprintable()).strip()[:_CLIENT_CHARS]
-
-
-def _priority(request: web.Request) -> Priority:
-    """Whether somebody waits for the answer. Raises ApiError for a word that says neither."""
-    word = request.headers.get(PRIORITY_HEADER, "interactive").strip().lower()
-    try:
-        return _PRIORITIES[word]
-    except KeyError:
-        raise bad_request(
-            "invalid_priority", f"{PRIORITY_HEADER} is 'interactive' or 'background'."
-        ) from None
 
 
 async def _stream(

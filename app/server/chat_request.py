@@ -16,6 +16,7 @@ from app.server.fields import (
     read_list,
     read_number,
     read_object,
+    read_seconds,
     read_text,
     unsupported,
     wrong,
@@ -32,6 +33,7 @@ MAX_TOOLS_CHARS = 4 * 1024 * 1024
 MAX_TEMPLATE_KWARGS = 32
 MAX_NAME_CHARS = 256
 MAX_SEED = 2**64 - 1
+MAX_SECONDS = 86_400.0
 
 _USED = frozenset(
     (
@@ -39,6 +41,7 @@ _USED = frozenset(
         *("reasoning", "reasoning_effort", "stream", "stream_options", "cache_salt"),
         *("max_tokens", "max_completion_tokens", "stop"),
         *("temperature", "top_p", "top_k", "min_p", "seed"),
+        *("ttft_target_s", "deadline_s"),
     )
 )
 _CHECKED = frozenset(
@@ -73,6 +76,8 @@ class ChatRequest:
     sampling: SamplingParams
     stop: tuple[str, ...]
     salt: str
+    ttft_target_s: float | None
+    deadline_s: float | None
     num_unknown_fields: int
 
 
@@ -92,6 +97,8 @@ def parse_chat_request(payload: Mapping[str, object]) -> ChatRequest:
         sampling=_read_sampling(payload),
         stop=_read_stop(payload),
         salt=read_text(payload, "cache_salt", "cache_salt", MAX_NAME_CHARS) or "",
+        ttft_target_s=read_seconds(payload, "ttft_target_s", MAX_SECONDS),
+        deadline_s=read_seconds(payload, "deadline_s", MAX_SECONDS),
         num_unknown_fields=sum(name not in KNOWN for name in payload),
     )
 

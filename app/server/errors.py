@@ -11,6 +11,7 @@ from aiohttp import web
 
 from app.server.keys import METRICS, REQUEST_ID
 from engine.errors import (
+    DeadlinePassed,
     EmptyPrompt,
     EngineError,
     EngineUnavailable,
@@ -116,6 +117,8 @@ def from_engine(error: EngineError) -> ApiError:
                 text,
                 headers={"Retry-After": str(max(1, error.retry_after_s))},
             )
+        case DeadlinePassed():
+            return ApiError(HTTPStatus.GATEWAY_TIMEOUT, "deadline_passed", text)
         case EngineUnavailable() | ModelError():
             return unavailable(text)
         case _:

@@ -57,6 +57,17 @@ def read_number(
     return float(value)
 
 
+def read_seconds(source: Mapping[str, object], name: str, high: float) -> float | None:
+    """A number of seconds above 0, up to `high`; None where there is none."""
+    value = source.get(name)
+    if value is None:
+        return None
+    allowed = f"a number of seconds above 0, up to {high:g}"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= high:
+        raise wrong(name, allowed)
+    return float(value)
+
+
 def read_text(source: Mapping[str, object], name: str, param: str, limit: int) -> str | None:
     """A string of at most `limit` characters; `param` is its full name."""
     value = source.get(name)

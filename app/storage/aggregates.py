@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from app.storage.growth import Evicted
 from engine.request import RequestRecord, Usage
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ class MinuteRow:
 
     Requests count in the minute in which they ended: tokens as in design D9, `prefill_s` and
     `decode_s` as sums, time to first token (TTFT) apart for cold and warm ones. Evictions are what
-    happened in the minute, peaks the most bytes of KV seen in it.
+    happened in the minute, as are preemptions and the tokens that had to be computed again after
+    them; peaks are the most bytes of KV seen in it. `evicted_bytes` are all that was given back;
+    the bytes by reason (see `Evicted`) leave out empty room.
     """
 
     started_at: int
@@ -42,6 +45,12 @@ class MinuteRow:
     warm_ttft_max_s: float = 0.0
     evicted_pages: int = 0
     evicted_bytes: int = 0
+    capacity_bytes: int = 0
+    quota_bytes: int = 0
+    checkpoint_bytes: int = 0
+    pressure_bytes: int = 0
+    preemptions: int = 0
+    recomputed_tokens: int = 0
     peak_resident_bytes: int = 0
     peak_pinned_bytes: int = 0
     peak_running_bytes: int = 0
@@ -60,6 +69,13 @@ class MinuteRow:
     @property
     def is_empty(self) -> bool:
         return self == MinuteRow(self.started_at)
+
+    @property
+    def evicted(self) -> Evicted:
+        """Bytes by reason."""
+        return Evicted(
+            self.capacity_bytes, self.quota_bytes, self.checkpoint_bytes, self.pressure_bytes
+        )
 
 
 _FIGURES = tuple(field.name for field in fields(MinuteRow) if field.name != "started_at")

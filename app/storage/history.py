@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from engine.request import FinishReason, Priority, RequestRecord, Timings, Usage
+from engine.request import Decision, FinishReason, Priority, RequestRecord, Timings, Usage
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -38,6 +38,21 @@ def _row(record: RequestRecord) -> dict[str, object]:
         **asdict(record.usage),
         **asdict(record.timings),
         "ended_at": record.ended_at,
+        "preemptions": record.num_preemptions,
+        **_decision_row(record.decision),
+    }
+
+
+def _decision_row(decision: Decision | None) -> dict[str, object]:
+    if decision is None:
+        return {}
+    return {
+        "waited": decision.waited,
+        "leader_id": decision.leader_id,
+        "boundary": decision.boundary,
+        "cached_before": decision.num_cached,
+        "expected_wait_s": decision.wait_s,
+        "expected_compute_s": decision.compute_s,
     }
 
 
@@ -56,10 +71,26 @@ def _record(row: Mapping[str, Any]) -> RequestRecord:
         ),
         timings=Timings(
             queue_s=row["queue_s"],
+            parked_s=row["parked_s"],
             prefill_s=row["prefill_s"],
             decode_s=row["decode_s"],
             ttft_s=row["ttft_s"],
             total_s=row["total_s"],
         ),
         ended_at=row["ended_at"],
+        decision=_decision(row),
+        num_preemptions=row["preemptions"],
+    )
+
+
+def _decision(row: Mapping[str, Any]) -> Decision | None:
+    if row["waited"] is None:
+        return None
+    return Decision(
+        waited=bool(row["waited"]),
+        leader_id=row["leader_id"],
+        boundary=row["boundary"],
+        num_cached=row["cached_before"],
+        wait_s=row["expected_wait_s"],
+        compute_s=row["expected_compute_s"],
     )

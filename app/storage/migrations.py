@@ -120,4 +120,39 @@ def _add_awaited_tokens(db: Database) -> None:
     db.execute("ALTER TABLE request ADD COLUMN awaited_tokens INTEGER NOT NULL DEFAULT 0")
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables, _add_awaited_tokens)
+def _add_decisions(db: Database) -> None:
+    """Whether a request waited for another, for how long and what was expected; how often it made
+    way. The expectations are null where there was nobody to wait for."""
+    for column in (
+        "parked_s REAL NOT NULL DEFAULT 0",
+        "waited INTEGER",
+        "expected_wait_s REAL",
+        "expected_compute_s REAL",
+        "leader_id TEXT",
+        "boundary INTEGER",
+        "cached_before INTEGER",
+        "preemptions INTEGER NOT NULL DEFAULT 0",
+    ):
+        db.execute(f"ALTER TABLE request ADD COLUMN {column}")
+
+
+def _add_reasons(db: Database) -> None:
+    """Bytes evicted for each reason, and requests that made way. Until now there was one reason."""
+    for column in (
+        "capacity_bytes",
+        "quota_bytes",
+        "checkpoint_bytes",
+        "pressure_bytes",
+        "preemptions",
+        "recomputed_tokens",
+    ):
+        db.execute(f"ALTER TABLE minute ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+    db.execute("UPDATE minute SET capacity_bytes = evicted_bytes")
+
+
+MIGRATIONS: Sequence[Migration] = (
+    _create_tables,
+    _add_awaited_tokens,
+    _add_decisions,
+    _add_reasons,
+)

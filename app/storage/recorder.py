@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from app.storage import aggregates, history
 from app.storage.aggregates import MinuteRow, minute_of
+from app.storage.growth import GrowthWatch
 from app.storage.thread import StorageThread
 from engine.request import RequestRecord
-from engine.snapshot import Memory, Snapshot, Totals
+from engine.snapshot import Memory, Snapshot
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -57,7 +58,7 @@ class Recorder:
         self._waiting = _Batch()
         self._scheduled = False
         self._next_write_at = 0.0
-        self._totals = Totals()
+        self._watch = GrowthWatch()
         self._peaks = MinuteRow(0)
         self._trouble: BaseException | None = None
 
@@ -78,16 +79,13 @@ class Recorder:
     def observe(self, snapshot: Snapshot) -> None:
         """The engine as it is now. Meant to be called about once a second.
 
-        Evictions are the growth of the engine's totals. Totals that shrank are those of another
-        engine, which began at zero.
+        Evictions and preemptions are the growth of the engine's totals.
         """
         if not self._thread.accepting:
             return
         minute = minute_of(self._clock())
         with self._lock:
-            row = self._new_peaks(minute, snapshot.memory).plus(
-                self._new_evictions(minute, snapshot.totals)
-            )
+            row = self._new_peaks(minute, snapshot.memory).plus(self._new_losses(minute, snapshot))
             if row.is_empty:
                 return
             self._waiting.add(row)
@@ -114,14 +112,19 @@ class Recorder:
         self._peaks = seen
         return seen
 
-    def _new_evictions(self, minute: int, totals: Totals) -> MinuteRow:
-        before, self._totals = self._totals, totals
-        if totals.requests < before.requests or totals.evicted_pages < before.evicted_pages:
-            before = Totals()
+    def _new_losses(self, minute: int, snapshot: Snapshot) -> MinuteRow:
+        growth = self._watch.look(snapshot)
+        totals, evicted = growth.totals, growth.evicted
         return MinuteRow(
             minute,
-            evicted_pages=totals.evicted_pages - before.evicted_pages,
-            evicted_bytes=totals.evicted_bytes - before.evicted_bytes,
+            evicted_pages=totals.evicted_pages,
+            evicted_bytes=totals.evicted_bytes,
+            capacity_bytes=evicted.capacity,
+            quota_bytes=evicted.quota,
+            checkpoint_bytes=evicted.checkpoint,
+            pressure_bytes=evicted.pressure,
+            preemptions=totals.preemptions,
+            recomputed_tokens=totals.recomputed_tokens,
         )
 
     def _schedule(self, least_delay_s: float = 0.0) -> None:

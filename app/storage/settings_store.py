@@ -20,6 +20,7 @@ from app.settings import (
     SettingsError,
     format_size,
 )
+from engine.config import AdmissionMode
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -46,6 +47,8 @@ class Preferences:
     model_folder      None: the starter model
     port              TCP port; 0 takes any free one
     kv_budget_bytes   most bytes of KV; None: the engine chooses
+    admission         what running requests may cost the warm prefixes
+    max_running       most requests that run at once; None: the engine's own limit
     start_at_login    whether the system starts Ondol
     told_of_hiding    whether a person was told that Ondol goes on without its window
     last_run_clean    False while Ondol runs, so that a crash is noticed by the next run
@@ -54,6 +57,8 @@ class Preferences:
     model_folder: Path | None = None
     port: int = DEFAULT_PORT
     kv_budget_bytes: int | None = None
+    admission: AdmissionMode = AdmissionMode.PROTECT_CACHE
+    max_running: int | None = None
     appearance: Appearance = Appearance.SYSTEM
     language: Language = Language.SYSTEM
     start_at_login: bool = False
@@ -68,6 +73,8 @@ class Preferences:
                 f"A KV budget of {format_size(self.kv_budget_bytes)} is too small; the least is"
                 f" {format_size(MIN_KV_BUDGET_BYTES)}."
             )
+        if self.max_running is not None and self.max_running < 1:
+            raise SettingsError(f"At least one request must run, not {self.max_running}.")
 
 
 def load(db: Database) -> Preferences:
@@ -130,6 +137,8 @@ _DECODERS: Mapping[str, Callable[[object], Any]] = {
     "model_folder": _optional(_path),
     "port": _int,
     "kv_budget_bytes": _optional(_int),
+    "admission": AdmissionMode,
+    "max_running": _optional(_int),
     "appearance": Appearance,
     "language": Language,
     "start_at_login": _bool,

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.cache.checkpoint import Checkpoint
+from engine.cache.ghosts import Ghosts
 from engine.cache.identity import ModelIdentity, page_digest, root_digest
+from engine.cache.kept import Kept, Use
 from engine.cache.page import TOKEN_BYTES, Page, common_tokens
 from engine.cache.part import Part
 from engine.cache.row import TOKEN_TYPE
+from engine.cache.shares import Shares
+from engine.cache.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +32,13 @@ class Walk:
 
 
 class PageIndex:
-    """Pages by their tokens below the page before them. Holds pages and checkpoints; knows no
-    memory."""
+    """Pages by their tokens below the page before them. Holds pages and checkpoints, and remembers
+    who uses them; knows no memory."""
 
-    def __init__(self, identity: ModelIdentity, page_tokens: int) -> None:
+    def __init__(self, identity: ModelIdentity, page_tokens: int, shares: Shares) -> None:
         self.page_tokens = page_tokens
+        self.shares = shares
+        self.ghosts = Ghosts()
         self.roots: dict[bytes, Page] = {}
         self.num_pages = 0
         self.num_checkpoints = 0
@@ -97,13 +103,23 @@ class PageIndex:
         ]
         return Walk(node, last, node.end + extra, tuple(found))
 
-    def add(self, parent: Page, key: bytes, part: Part, num_prefilled: int) -> Page:
-        """Enter a page below `parent`; its last token lies in `part`."""
+    def add(
+        self, parent: Page, key: bytes, part: Part, num_prefilled: int, origin: Use | Kept
+    ) -> Page:
+        """Enter a page below `parent`; its last token lies in `part`. It was computed in a use, or
+        is the beginning of what was kept before."""
         full = len(key) == self.page_tokens * TOKEN_BYTES
         digest = page_digest(parent.digest, key) if full and parent.digest else None
         page = Page(parent, key, part, digest, num_prefilled)
-        part.pages.add(page)
-        page.last_used = self.clock
+        part.pages[page.end] = page
+        part.changed()
+        if isinstance(origin, Use):
+            page.begin(origin)
+            if digest is not None and page.standing > Standing.BACKGROUND:
+                self.ghosts.came(digest)
+        else:
+            page.inherit(origin)
+        self.shares.charge(page)
         parent.children[key] = page
         self.num_pages += 1
         return page
@@ -116,29 +132,40 @@ class PageIndex:
         assert not page.checkpoints
         del page.parent.children[page.key]
         part, page.part = page.part, None
-        part.pages.discard(page)
+        del part.pages[page.end]
+        part.changed()
         self.num_pages -= 1
+        self.shares.release(page)
         return part
+
+    def evict(self, page: Page) -> None:
+        """Take a leaf page out because its memory is needed."""
+        self.remove(page)
+        if page.digest is not None and page.standing > Standing.BACKGROUND:
+            self.ghosts.went(page.digest, self.num_pages)
 
     def move(self, page: Page, part: Part, num_prefilled: int) -> Part:
         """Let a page's tokens be found in another part. Returns the part it lay in, which may be
         dead now."""
         assert page.part
         before, page.part = page.part, part
-        before.pages.discard(page)
-        part.pages.add(page)
+        del before.pages[page.end]
+        part.pages[page.end] = page
+        before.changed()
+        part.changed()
         page.num_prefilled = num_prefilled
         return before
 
-    def add_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Enter a checkpoint; there must be none of its tokens."""
+    def add_checkpoint(self, checkpoint: Checkpoint, use: Use) -> None:
+        """Enter a checkpoint that was left in a use; there must be none of its tokens."""
         node = checkpoint.node
         if node.checkpoints is None:
             node.checkpoints = {}
         assert checkpoint.key not in node.checkpoints
         node.checkpoints[checkpoint.key] = checkpoint
         checkpoint.part.checkpoint = checkpoint
-        checkpoint.last_used = self.clock
+        checkpoint.begin(use)
+        self.shares.charge(checkpoint)
         self.num_checkpoints += 1
 
     def remove_checkpoint(self, checkpoint: Checkpoint) -> None:
@@ -148,20 +175,38 @@ class PageIndex:
         if not node.checkpoints:
             node.checkpoints = None
         checkpoint.part.checkpoint = None
+        self.shares.release(checkpoint)
         self.num_checkpoints -= 1
 
-    def touch(self, page: Page, hit: bool = False) -> None:
+    def touch(self, page: Page, use: Use) -> None:
         """Using a page uses every page before it."""
-        at: Page | None = page
-        while at is not None:
-            at.last_used = self.clock
-            at.hits += hit
+        at = page
+        while at.parent is not None:
+            if at.owner != use.client and not at.shared:
+                self.shares.share(at)
+            at.record(use)
             at = at.parent
 
-    def touch_checkpoint(self, checkpoint: Checkpoint) -> None:
+    def touch_checkpoint(self, checkpoint: Checkpoint, use: Use) -> None:
         """A hit uses the one state it restores, not those before it (oracle J10)."""
-        checkpoint.last_used = self.clock
-        checkpoint.hits += 1
+        if checkpoint.owner != use.client and not checkpoint.shared:
+            self.shares.share(checkpoint)
+        checkpoint.record(use)
+
+    def hot_tokens(self, since_s: float) -> int:
+        """Tokens of sealed pages that were hit at least twice since then, by others than
+        background work. A page was hit whenever one that follows it was, so the search ends at the
+        first that is not hot."""
+        total = 0
+        ahead = list(self.roots.values())
+        while ahead:
+            for child in ahead.pop().children.values():
+                if child.hit_before >= since_s and child.standing > Standing.BACKGROUND:
+                    ahead.append(child)
+                    assert child.part is not None
+                    if not child.part.open:
+                        total += child.end - child.start
+        return total
 
 
 def root_of(page: Page) -> Page:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from engine.cache.checkpoint import Checkpoint
 from engine.cache.convergence import join_runs, window_hit
 from engine.cache.identity import page_digest
 from engine.cache.index import PageIndex
+from engine.cache.kept import Kept
+from engine.cache.offers import Offers
 from engine.cache.page import TOKEN_BYTES, Page
 from engine.cache.part import Part
 from engine.cache.row import Row
+from engine.cache.shares import Shares
 from engine.cache.store import Store
 from engine.errors import IntegrityError
 
 
-def check(index: PageIndex, store: Store, rows: Mapping[Part, Row]) -> None:
+def check(index: PageIndex, store: Store, rows: Mapping[Part, Row], offers: Offers) -> None:
     """Raises IntegrityError naming the first broken rule. O(pages + parts)."""
     pages = _check_index(index, store)
     _require(len(pages) == index.num_pages, f"{len(pages)} pages found, {index.num_pages} counted")
     listed = sum(len(part.pages) for part in store.parts)
     _require(listed == index.num_pages, f"parts list {listed} pages, not {index.num_pages}")
-    _check_checkpoints(index, store, pages)
+    checkpoints = _check_checkpoints(index, store, pages)
+    _check_shares(index.shares, (*pages, *checkpoints))
     for part in store.parts:
         _check_part(part, store, rows)
+        _require(offers.check(part), f"part [{part.base}, {part.end}): another offer is remembered")
     for tail, row in rows.items():
         _check_row(tail, row)
     _check_books(store)
@@ -47,7 +53,7 @@ def _check_index(index: PageIndex, store: Store) -> set[Page]:
         _require(part is not None and part in store.parts, f"page at {page.end} has no living part")
         assert parent is not None
         assert part is not None
-        _require(page in part.pages, f"page at {page.end} is unknown to its part")
+        _require(part.pages.get(page.end) is page, f"page at {page.end} is unknown to its part")
         _require(
             part.base < page.end <= part.end,
             f"page at {page.end} lies outside part [{part.base}, {part.end})",
@@ -72,7 +78,12 @@ def _check_index(index: PageIndex, store: Store) -> set[Page]:
     return pages
 
 
-def _check_checkpoints(index: PageIndex, store: Store, pages: set[Page]) -> None:
+def _check_shares(shares: Shares, everything: Iterable[Kept]) -> None:
+    counted = shares.counted(everything)
+    _require(counted == shares.bytes_of, f"clients keep {counted}, not {shares.bytes_of}")
+
+
+def _check_checkpoints(index: PageIndex, store: Store, pages: set[Page]) -> list[Checkpoint]:
     found = [
         (node, key, checkpoint)
         for node in (*pages, *index.roots.values())
@@ -111,6 +122,7 @@ def _check_checkpoints(index: PageIndex, store: Store, pages: set[Page]) -> None
                 window_hit(runs, window.reach, 1, part.end) == part.end,
                 f"{where}: a window of {window.window} tokens is not whole",
             )
+    return [checkpoint for _, _, checkpoint in found]
 
 
 def _check_part(part: Part, store: Store, rows: Mapping[Part, Row]) -> None:

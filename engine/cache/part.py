@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from engine.cache.checkpoint import Checkpoint
+    from engine.cache.offers import Offer
     from engine.cache.page import Page
 
 
@@ -85,6 +86,8 @@ class Part:
         "checkpoint",
         "children",
         "holds",
+        "offer",
+        "offer_known",
         "open",
         "pages",
         "parent",
@@ -104,10 +107,13 @@ class Part:
         self.open = True
         self.children: set[Part] = set()
         self.holds: dict[Hold, int] = {}
-        self.pages: set[Page] = set()  # index entries whose last token lies here
+        self.pages: dict[int, Page] = {}  # index entries whose last token lies here, by their end
         self.checkpoint: Checkpoint | None = None  # at the end
+        self.offer: Offer | None = None  # what it would give up first, once that is known
+        self.offer_known = False
         if parent is not None:
             parent.children.add(self)
+            parent.changed()
 
     @property
     def end(self) -> int:
@@ -125,6 +131,10 @@ class Part:
         return not (
             self.open or self.pages or self.children or self.holds or self.checkpoint is not None
         )
+
+    def changed(self) -> None:
+        """Its storage, its pages or those who need it are others now: look at it again."""
+        self.offer_known = False
 
     def chain(self, end: int) -> tuple[View, ...]:
         """Views that cover tokens [0, end), first to last. `end` lies in (0, self.end]."""
@@ -211,6 +221,7 @@ class Hold:
     def add(self, view: View) -> None:
         self.views.append(view)
         view.part.holds[self] = max(view.end, view.part.holds.get(self, 0))
+        view.part.changed()
 
     def rejoin(self, below: Part, above: Part) -> None:
         """Two neighbours of the chain have become one: the lower."""
@@ -219,6 +230,7 @@ class Hold:
         view = View(below, self.views[at].end)
         self.views[at - 1 : at + 1] = [view]
         below.holds[self] = view.end
+        below.changed()
 
     def release(self) -> Iterator[Part]:
         """Let go of everything; yields the parts that were held, last first."""
@@ -227,5 +239,6 @@ class Hold:
             self.checkpoint = None
         for view in reversed(self.views):
             view.part.holds.pop(self, None)
+            view.part.changed()
             yield view.part
         self.views.clear()

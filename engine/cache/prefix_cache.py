@@ -6,6 +6,7 @@ storages are opaque, so the whole policy runs and is tested without a model.
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,17 @@ from engine.cache.checkpoint import Checkpoint
 from engine.cache.compaction import MOST_PARTS, find_pair
 from engine.cache.convergence import LongestHit, at_states, converge, join_runs, over_window
 from engine.cache.cost import KVCost
+from engine.cache.evicted import Evicted, Reason
 from engine.cache.eviction import EvictionPolicy, LeastRecentlyUsed
 from engine.cache.identity import ModelIdentity
 from engine.cache.index import PageIndex, Walk
+from engine.cache.kept import HALF_LIFE_S, Use
 from engine.cache.page import Page
 from engine.cache.part import Hold, Part, Storage, View
 from engine.cache.reclaim import Reclaimed, Reclaimer
 from engine.cache.row import TOKEN_TYPE, Row
+from engine.cache.shares import Shares
+from engine.cache.standing import Standing
 from engine.cache.store import Store
 from engine.errors import ConfigError
 
@@ -50,8 +55,9 @@ class PrefixCache:
     `new_storage` makes an empty storage for an open part at position 0. `cost` prices it. With
     `enabled` false nothing is matched or published, rows only run. With `prefilled_only`, only KV
     that was computed as part of a prompt is found again. `most_checkpoint_bytes` limits what
-    windows and recurrent states of sealed parts may take. Raises ConfigError where `match_unit`
-    does not divide `page_tokens`.
+    windows and recurrent states of sealed parts may take. What a client keeps beyond
+    `most_client_bytes` goes before what others keep, if the policy heeds it. `now` tells seconds.
+    Raises ConfigError where `match_unit` does not divide `page_tokens`.
     """
 
     def __init__(
@@ -66,6 +72,8 @@ class PrefixCache:
         prefilled_only: bool = False,
         most_checkpoint_bytes: int | None = None,
         policy: EvictionPolicy | None = None,
+        most_client_bytes: int | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         if page_tokens <= 0 or match_unit <= 0 or page_tokens % match_unit:
             raise ConfigError(
@@ -79,7 +87,8 @@ class PrefixCache:
         self.rows: dict[Part, Row] = {}  # the owner of each open part
         self._prefilled_only = prefilled_only
         self._new_storage = new_storage
-        self._index = PageIndex(identity, page_tokens)
+        self._now = now
+        self._index = PageIndex(identity, page_tokens, Shares(cost, most_client_bytes))
         self._store = Store(self._index, cost, partial_pages=match_unit < page_tokens)
         self._reclaimer = Reclaimer(self._store, policy or LeastRecentlyUsed())
 
@@ -123,16 +132,10 @@ class PrefixCache:
         """Keep a match from eviction until the hold is released with `release`; with
         `keep_checkpoint`, so that it can be taken up again."""
         self._index.clock += 1
-        hold = Hold(owner)
-        for view in match.views:
-            if view.part.open:
-                self._seal(self.rows[view.part])
-            hold.add(view)
-        self._index.touch(match.last, hit=True)
-        if match.checkpoint is not None:
-            self._index.touch_checkpoint(match.checkpoint)
-            if keep_checkpoint:
-                hold.keep(match.checkpoint)
+        use = Use(self._index.clock, self._now(), match.last.owner, match.last.standing)
+        hold = self._hold(match, owner, use)
+        if keep_checkpoint and match.checkpoint is not None:
+            hold.keep(match.checkpoint)
         return hold
 
     def hold_row(self, row: Row, owner: str) -> Hold:
@@ -154,13 +157,32 @@ class PrefixCache:
     # Running
 
     def open_row(
-        self, tokens: Sequence[int], *, limit: int | None = None, salt: str = "", owner: str = ""
+        self,
+        tokens: Sequence[int],
+        *,
+        limit: int | None = None,
+        salt: str = "",
+        owner: str = "",
+        client: str = "",
+        standing: Standing = Standing.ORDINARY,
     ) -> Row:
-        """A row for `tokens` on the longest known prefix of at most `limit` tokens."""
+        """A row for `tokens` on the longest known prefix of at most `limit` tokens. Where a client
+        comes back to what it alone has used, or somebody goes on from an answer, that prefix is a
+        session's; what is added to an answer is, too."""
         root = self._index.root(salt)
         match = self.match(tokens, limit, salt)
-        hold = self.hold(match, owner)
-        row = Row(tokens, root, hold, self._new_tail(hold, len(tokens)))
+        goes_on = standing >= Standing.ORDINARY and _takes_up_answer(match)
+        comes_back = not match.last.shared and match.last.owner == client
+        if goes_on:
+            standing = max(standing, Standing.SESSION)
+        found_by = standing
+        if standing is Standing.ORDINARY and comes_back:
+            found_by = Standing.SESSION
+        self._index.clock += 1
+        use = Use(self._index.clock, self._now(), client, found_by, hit=True)
+        hold = self._hold(match, owner, use)
+        row = Row(tokens, root, hold, self._new_tail(hold, len(tokens)), client, standing)
+        row.gathered = match.last.heat if goes_on else None
         row.node = match.node
         row.num_shared = match.num_shared
         self._index.use_root(root)
@@ -176,6 +198,7 @@ class PrefixCache:
         if not row.node.attached:
             row.node = row.root
         self._index.clock += 1
+        use = self._use_by(row)
         row.hold.row_at = row.num_computed
         size = self.page_tokens
         while row.node.end + size <= row.num_computed:
@@ -184,7 +207,7 @@ class PrefixCache:
             prefilled = _clamp(row.num_prompt - start, size)
             page = row.node.children.get(key)
             if page is None:
-                page = self._store.enter(row.node, key, row.tail)
+                page = self._store.enter(row.node, key, row.tail, use)
             elif self._prefilled_only and page.num_prefilled < prefilled:
                 self._store.adopt(page, row.tail)
             row.node = page
@@ -205,7 +228,7 @@ class PrefixCache:
         prefilled = _clamp(row.num_prompt - start, row.num_computed - start)
         if known is not None and not (self._prefilled_only and known.num_prefilled < prefilled):
             return known
-        return self._store.enter(row.node, key, row.tail)
+        return self._store.enter(row.node, key, row.tail, self._use_by(row))
 
     def checkpoint(self, row: Row) -> None:
         """Let later requests take up where the row stands now. Call only after the step that
@@ -223,7 +246,7 @@ class PrefixCache:
         del self.rows[row.tail]
         self._store.seal(row.tail)
         self._keep_checkpoint(row, row.tail)
-        self._index.touch(last)
+        self._index.touch(last, self._use_by(row))
         self._store.collect(row.tail)
         self.release(row.hold)
         self._index.leave_root(row.root)
@@ -234,6 +257,11 @@ class PrefixCache:
         it."""
         lost = row.tail
         self._store.forget_pages(lost)
+        left = row.node
+        while not left.attached:
+            assert left.parent is not None
+            left = left.parent
+        self._index.touch(left, self._use_by(row))
         del self.rows[lost]
         lost.open = False
         self._store.drop(lost)
@@ -262,6 +290,15 @@ class PrefixCache:
         """Bytes that were ever let go."""
         return self._store.given_back
 
+    def hot_bytes(self, now: float, window_s: float = HALF_LIFE_S) -> int:
+        """Bytes of the tokens in sealed parts that were hit at least twice in the last `window_s`
+        seconds before `now`, of the cache's clock: the hot set (algorithms §2.8)."""
+        return self._index.hot_tokens(now - window_s) * self.cost.bytes_per_token
+
+    def bytes_of_clients(self) -> dict[str, int]:
+        """Bytes by client of what it alone has used; what several use is nobody's."""
+        return dict(self._index.shares.bytes_of)
+
     def held_bytes(
         self, accept: Callable[[Hold], bool] = lambda hold: True, *, open_tails: bool = True
     ) -> int:
@@ -289,10 +326,14 @@ class PrefixCache:
             total += max(0, view.end - held) * self.cost.bytes_per_token
         return total
 
-    def reclaim(self, num_bytes: int) -> Reclaimed:
+    def reclaim(self, num_bytes: int, reason: Reason = Reason.CAPACITY) -> Reclaimed:
         """Give back at least `num_bytes` if the parts that nobody uses have that much; least
         valuable first, leaves before what they stand on. Returns what was given back."""
-        return self._reclaimer.reclaim(num_bytes)
+        return self._reclaimer.reclaim(num_bytes, reason)
+
+    def take_evicted(self) -> tuple[Evicted, ...]:
+        """All that was given up since this was last asked, for whatever reason."""
+        return self._reclaimer.take_evicted()
 
     def compact(self, most_bytes: int, most_parts: int = MOST_PARTS) -> bool:
         """Join two parts of the longest chain of more than `most_parts`, if that takes at most so
@@ -318,9 +359,27 @@ class PrefixCache:
 
     def check_integrity(self) -> None:
         """Raises IntegrityError if any rule of the structure is broken. O(pages)."""
-        integrity.check(self._index, self._store, self.rows)
+        integrity.check(self._index, self._store, self.rows, self._reclaimer.offers)
 
     # Inside
+
+    def _hold(self, match: Match, owner: str, use: Use) -> Hold:
+        hold = Hold(owner)
+        for view in match.views:
+            if view.part.open:
+                self._seal(self.rows[view.part])
+            hold.add(view)
+        self._index.touch(match.last, use)
+        if match.checkpoint is not None:
+            self._index.touch_checkpoint(match.checkpoint, use)
+        return hold
+
+    def _use_by(self, row: Row) -> Use:
+        """What a row computes, and that it stands on what it found."""
+        clock, now = self._index.clock, self._now()
+        if row.gathered is not None:
+            return Use(clock, now, row.client, row.standing, gathered=row.gathered)
+        return Use(clock, now, row.client, row.standing, cold=self._index.ghosts.thrashes)
 
     def _dense_match(self, walk: Walk) -> Match:
         num_tokens = walk.num_tokens // self.match_unit * self.match_unit
@@ -415,7 +474,8 @@ class PrefixCache:
                 row.key(row.node.end, part.end),
                 part,
                 computed_by_prefill=part.end <= row.num_prompt,
-            )
+            ),
+            self._use_by(row),
         )
 
     def _held_extras(self, part: Part, holds: Sequence[Hold]) -> int:
@@ -433,6 +493,13 @@ class PrefixCache:
     def _limit_checkpoints(self) -> None:
         if self.most_checkpoint_bytes is not None:
             self._reclaimer.limit_checkpoints(self.most_checkpoint_bytes)
+
+
+def _takes_up_answer(match: Match) -> bool:
+    """Whether a match goes on to, or beyond, what was computed as part of an answer."""
+    last = match.last
+    comes_after = last.parent is not None and last.parent.past_answer
+    return comes_after or match.num_tokens > last.start + last.num_prefilled
 
 
 def _clamp(num_tokens: int, most: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from engine.cache.page import Page
 from engine.cache.part import Hold, Part
+from engine.cache.standing import Standing
 
 TOKEN_TYPE = "i"  # int32, as in page keys
 
@@ -18,26 +19,41 @@ class Row:
     Of `tokens`, the first `num_computed` stand in KV: `num_cached` of them were found, the rest
     computed. The first `num_prompt` came with the request. `num_shared` of them are known to the
     index: more than `num_cached` where nothing could be taken up at the place at which this prompt
-    leaves another one.
+    leaves another one. `client` runs it; with the `standing` it has, what it computes comes in.
+    `gathered` is the heat of the conversation that it goes on with; None if it takes up no answer.
     """
 
     __slots__ = (
+        "client",
+        "gathered",
         "hold",
         "node",
         "num_cached",
         "num_prompt",
         "num_shared",
         "root",
+        "standing",
         "tail",
         "tokens",
     )
 
-    def __init__(self, tokens: Iterable[int], root: Page, hold: Hold, tail: Part) -> None:
+    def __init__(
+        self,
+        tokens: Iterable[int],
+        root: Page,
+        hold: Hold,
+        tail: Part,
+        client: str = "",
+        standing: Standing = Standing.ORDINARY,
+    ) -> None:
         self.tokens = array(TOKEN_TYPE, tokens)
         self.root = root
         self.node = root  # deepest full page of these tokens in the index, as far as this row knows
         self.hold = hold
         self.tail = tail
+        self.client = client
+        self.standing = standing
+        self.gathered: float | None = None
         self.num_prompt = len(self.tokens)
         self.num_cached = self.num_shared = tail.base
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from engine.cache.checkpoint import Checkpoint
 from engine.cache.cost import EMPTY_SHARE, KVCost
 from engine.cache.index import PageIndex
+from engine.cache.kept import Kept, Use
 from engine.cache.page import TOKEN_BYTES, Page
 from engine.cache.part import Part, Storage
 
@@ -35,6 +36,7 @@ class Store:
     def seal(self, part: Part) -> None:
         """A part is open no longer."""
         part.open = False
+        part.changed()
         part.storage.seal()
         self.sealed_bytes += part.storage.num_bytes
         self.kept_bytes += self.extra_bytes(part)
@@ -46,6 +48,7 @@ class Store:
         """Let a sealed part give something back."""
         num_bytes, extra = part.storage.num_bytes, self.extra_bytes(part)
         give(part.storage)
+        part.changed()
         freed = num_bytes - part.storage.num_bytes
         self.sealed_bytes -= freed
         self.given_back += freed
@@ -86,19 +89,20 @@ class Store:
             if parent is None:
                 return
             parent.children.discard(part)
+            parent.changed()
             part.parent = None
             part = parent
 
-    def enter(self, parent: Page, key: bytes, tail: Part) -> Page:
+    def enter(self, parent: Page, key: bytes, tail: Part, origin: Use | Kept) -> Page:
         """Enter a page below `parent`; its KV is found from `tail` down the chain. Pages that say
-        the same and less make way."""
+        the same and less make way. `origin` as in `PageIndex.add`."""
         end = parent.end + len(key) // TOKEN_BYTES
         holder = tail.covering(end - 1)
         for size in range(TOKEN_BYTES, len(key) + 1, TOKEN_BYTES):
             page = parent.children.get(key[:size])
             if page is not None and (size == len(key) or tail.covering(page.end - 1) is page.part):
                 self.collect(self.index.remove(page))
-        return self.index.add(parent, key, holder, tail.num_prefilled(parent.end, end))
+        return self.index.add(parent, key, holder, tail.num_prefilled(parent.end, end), origin)
 
     def join(self, below: Part, above: Part) -> None:
         """Make the upper of two sealed neighbours the end of the lower. Nothing that is held or
@@ -111,13 +115,14 @@ class Store:
         below.storage.absorb(above.storage)
         self.sealed_bytes += below.storage.num_bytes
         self.kept_bytes += self.extra_bytes(below)
-        for page in above.pages:
+        for page in above.pages.values():
             page.part = below
         below.pages |= above.pages
         below.children.discard(above)
         for child in above.children:
             child.parent = below
         below.children |= above.children
+        below.changed()
         for hold in above.holds:
             hold.rejoin(below, above)
         if above.checkpoint is not None:
@@ -130,11 +135,12 @@ class Store:
         self.parts.discard(part)
         if part.parent is not None:
             part.parent.children.discard(part)
+            part.parent.changed()
             part.parent = None
 
     def forget_pages(self, part: Part) -> None:
         """Take all pages of an open part out of the index, or over to parts that hold the same."""
-        for page in sorted(part.pages, key=lambda page: -page.end):
+        for _, page in sorted(part.pages.items(), reverse=True):
             self.release_page(page, part)
             if page.start < part.base:
                 self.shorten(page, part.base, part)
@@ -148,7 +154,7 @@ class Store:
         key = page.key[: (end - page.start) * TOKEN_BYTES]
         known = page.parent.children.get(key)
         if known is None or known.part is None or known.end > known.part.needed_end:
-            self.enter(page.parent, key, part)
+            self.enter(page.parent, key, part, origin=page)
 
     def release_page(self, page: Page, part: Part) -> bool:
         """Take a page out of a part: over to another part that holds the same tokens, or (True) out
@@ -158,19 +164,19 @@ class Store:
             assert heir is not part, "a part that a later page stands on is needed"
             self.index.move(page, heir, heir.num_prefilled(page.start, page.end))
             return False
-        self.index.remove(page)
+        self.index.evict(page)
         return True
 
-    def keep_checkpoint(self, checkpoint: Checkpoint) -> None:
+    def keep_checkpoint(self, checkpoint: Checkpoint, use: Use) -> None:
         """Enter a checkpoint, unless its tokens have one already. One that an answer computed makes
         way for one that a prompt computed."""
         known = (checkpoint.node.checkpoints or {}).get(checkpoint.key)
         if known is None:
-            self.index.add_checkpoint(checkpoint)
+            self.index.add_checkpoint(checkpoint, use)
         elif checkpoint.computed_by_prefill and not known.computed_by_prefill and not known.holds:
             part = known.part
             self.index.remove_checkpoint(known)
-            self.index.add_checkpoint(checkpoint)
+            self.index.add_checkpoint(checkpoint, use)
             self.drop_state(part)
             self.collect(part)
         else:

@@ -138,6 +138,10 @@ class Runner:
         mx.eval(logits)
         return logits
 
+    def free_unused(self) -> None:
+        """Give the memory of dropped arrays back to the machine."""
+        mx.clear_cache()
+
     def close(self) -> None:
         """Drop the model."""
         self._model = None

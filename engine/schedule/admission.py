@@ -1,26 +1,54 @@
 """Who may start: one memory budget for running and resident KV (design D6).
 
-A job is admitted when everything that cannot be evicted, what running jobs may still append, and
-what this job may append fit the budget together. Hits are credited: a matched token costs nothing
-unless nobody held it before. So a running job never runs out of memory.
+A job is admitted when everything that cannot be evicted, what running jobs are expected to append,
+what this job is expected to append, and a reserve for the hot set fit the budget together. Hits are
+credited: a matched token costs nothing unless nobody held it before (S0-14).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from engine.cache.prefix_cache import Match, PrefixCache
+from engine.config import AdmissionMode
+from engine.schedule.capacity import ENOUGH, ModeChoice, Traffic, most_running
 from engine.schedule.job import Job
+from engine.snapshot import Capacity
 
 GROWTH_SLACK_TOKENS = 256  # a tail is allocated in steps of this many tokens
 
+HOT_SHARE = {  # of the hot set that running requests may not push out
+    AdmissionMode.PROTECT_CACHE: 1.0,
+    AdmissionMode.BALANCED: 0.5,
+    AdmissionMode.MAX_THROUGHPUT: 0.0,
+}
+MOST_HOT_SHARE = 0.5  # of the budget, so that a house full of warm prefixes still serves several
+
 
 class Admission:
-    """Decides over one budget of `budget` bytes."""
+    """Decides over one budget of `budget` bytes. `max_running` is the most requests that may run
+    whatever the memory allows."""
 
-    def __init__(self, cache: PrefixCache, budget: int) -> None:
+    def __init__(
+        self,
+        cache: PrefixCache,
+        budget: int,
+        *,
+        mode: AdmissionMode = AdmissionMode.PROTECT_CACHE,
+        max_running: int = 16,
+    ) -> None:
         self._cache = cache
+        self._choice = ModeChoice(mode)
+        self._hot_bytes = 0
         self.budget = budget
+        self.max_running = max_running
+        self.slack_tokens = GROWTH_SLACK_TOKENS
+        self.traffic = Traffic()
+
+    @property
+    def mode(self) -> AdmissionMode:
+        """The one in force, never AUTO."""
+        return self._choice.mode
 
     @property
     def max_tokens(self) -> int:
@@ -28,22 +56,48 @@ class Admission:
         memory."""
         return self.tokens_within(self.budget)
 
+    @property
+    def reserve_bytes(self) -> int:
+        """Bytes that stay for the hot set while requests run beside each other."""
+        share = HOT_SHARE[self.mode]
+        return int(share * min(self._hot_bytes, MOST_HOT_SHARE * self.budget))
+
+    def refresh(self, now: float) -> None:
+        """Look again at what is hot."""
+        self._hot_bytes = self._cache.hot_bytes(now)
+
+    def started(self, job: Job) -> None:
+        """A request was admitted for the first time."""
+        self.traffic.started(len(job.request.prompt.tokens), job.num_cached)
+        self._choice.update(self.traffic)
+
+    def ended(self, job: Job) -> None:
+        """A request's answer is complete."""
+        self.traffic.ended(job.num_generated)
+
     def tokens_within(self, num_bytes: int) -> int:
         """Most tokens that prompt and answer of one request can have in so many bytes."""
-        return max(0, self._cache.cost.tokens_within(num_bytes) - GROWTH_SLACK_TOKENS)
+        return max(0, self._cache.cost.tokens_within(num_bytes) - self.slack_tokens)
 
     def reserved_bytes(self, running: Iterable[Job]) -> int:
-        """Bytes that running jobs may still come to need."""
-        cost = self._cache.cost
-        return sum(cost.append_bytes(job.num_tokens_left + GROWTH_SLACK_TOKENS) for job in running)
+        """Bytes that running jobs are expected to need yet."""
+        return sum(
+            self._cache.cost.append_bytes(self._expected_tokens(job) + self.slack_tokens)
+            for job in running
+        )
 
-    def shortfall_bytes(self, job: Job, running: Iterable[Job]) -> int:
-        """Bytes missing to start a waiting job now; not positive if it may start. Changes
+    def shortfall_bytes(
+        self, job: Job, running: Sequence[Job], match: Match | None = None
+    ) -> int:
+        """Bytes missing to start a waiting job now; not positive if it may start. One that would
+        run alone must fit with its whole answer, and owes nothing to what is hot. Changes
         nothing."""
-        match = self._cache.match(job.request.prompt.tokens, match_limit(job), job.request.salt)
-        new_tokens = job.num_tokens_left - match.num_tokens + GROWTH_SLACK_TOKENS
+        match = match or self._cache.match(job.tokens, job.match_limit, job.request.salt)
+        tokens = self._expected_tokens(job) if running else job.num_tokens_left
+        new_tokens = tokens - match.num_tokens + self.slack_tokens
         need = self._cache.newly_held_bytes(match) + self._cache.cost.append_bytes(new_tokens)
-        return self._cache.held_bytes() + self.reserved_bytes(running) + need - self.budget
+        reserve = self.reserve_bytes if running else 0
+        return self._cache.held_bytes() + self.reserved_bytes(running) + need + reserve - self.budget
 
     def can_hold(self, match: Match, running: Iterable[Job]) -> bool:
         """Whether a match can be kept for a job that has not started, beside everything that was
@@ -55,11 +109,41 @@ class Admission:
         """Bytes to evict so that `num_bytes` more can be allocated; not positive if there is room.
         A little more than asked for is evicted at a time, so that a full cache is not searched at
         every step."""
-        missing = self._cache.used_bytes + num_bytes - self.budget
+        missing = self.missing_bytes(num_bytes)
         return missing + self.budget // 128 if missing > 0 else 0
 
+    def missing_bytes(self, num_bytes: int) -> int:
+        """Bytes by which the budget would be passed if `num_bytes` more were allocated."""
+        return self._cache.used_bytes + num_bytes - self.budget
 
-def match_limit(job: Job) -> int:
-    """Most prompt tokens a hit may cover: all but the last, whose logits begin the answer, if there
-    is an answer."""
-    return len(job.request.prompt.tokens) - (1 if job.max_tokens else 0)
+    def capacity(self) -> Capacity:
+        """B_max as the traffic is now: requests that fit beside the reserve, and the cap that was
+        set by hand wins. At least one may always run."""
+        cost = self._cache.cost
+        mean = self.traffic.mean_own_tokens
+        each = cost.append_bytes(round(mean)) / round(mean) if mean >= 1 else 0.0
+        fitting = most_running(self.budget, self.reserve_bytes, mean, each)
+        known = self.traffic.num_prompts >= ENOUGH and fitting
+        return Capacity(
+            mode=self.mode,
+            max_running=max(1, min(fitting, self.max_running)) if known else self.max_running,
+            mean_tokens=mean,
+            hot_bytes=self._hot_bytes,
+            reserve_bytes=self.reserve_bytes,
+        )
+
+    def _expected_tokens(self, job: Job) -> int:
+        """Tokens that a job will append, as far as its mode cares: under `protect cache` the most,
+        but no more than an answer is known to have; with `balanced` a usual answer; with `max
+        throughput` no more than is known already."""
+        left = job.answer_tokens_left
+        if self.traffic.num_answers >= ENOUGH or self.mode is AdmissionMode.MAX_THROUGHPUT:
+            match self.mode:
+                case AdmissionMode.PROTECT_CACHE:
+                    usual = self.traffic.long_answer
+                case AdmissionMode.BALANCED:
+                    usual = round(self.traffic.mean_answer)
+                case _:
+                    usual = 0
+            left = min(left, max(0, usual - job.num_generated))
+        return job.prompt_tokens_left + left

@@ -1,9 +1,11 @@
-"""What prefill takes, learned from what it took: seconds for n tokens behind a depth of others."""
+"""What prefill takes, learned from what it took: seconds for n tokens behind a depth of others, and
+its share of a step."""
 
 from __future__ import annotations
 
 _INITIAL_S = 1 / 200.0  # seconds a token, before anything was measured
 _FORGETTING = 0.98  # weight of the past at each new chunk
+_SMOOTHING = 0.2
 _LEAST_TOKENS = 32  # smaller chunks tell more of a step's fixed cost than of a token's
 
 
@@ -43,3 +45,15 @@ class PrefillCost:
         num_tokens = max(0, end - start)
         a, b = self.coefficients
         return a * num_tokens + b * num_tokens * (start + num_tokens / 2)
+
+
+class StepShare:
+    """Which share of the time of steps goes to prompts: the rest goes to running answers."""
+
+    def __init__(self) -> None:
+        self.prefill = 1.0
+
+    def observe(self, prefill_s: float, step_s: float) -> None:
+        """A step that computed some of a prompt took so long altogether."""
+        if 0 < prefill_s <= step_s:
+            self.prefill += _SMOOTHING * (prefill_s / step_s - self.prefill)

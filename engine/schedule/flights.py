@@ -12,13 +12,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from engine.cache.row import TOKEN_TYPE
 from engine.config import Release
 from engine.schedule.job import Job
-
-Tokens: TypeAlias = "array[int]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class Flights:
     def __init__(self, release: Release = Release.BOUNDARY_PUBLISHED, unit: int = 16) -> None:
         self._release = release
         self._unit = unit
-        self._leaders: dict[Job, Tokens] = {}
+        self._leaders: dict[Job, None] = {}  # in the order in which they began
         self._parked: dict[Job, Parked] = {}
 
     @property
@@ -71,7 +67,7 @@ class Flights:
     def begin(self, job: Job) -> None:
         """A request that was admitted has tokens to compute."""
         if self._release is not Release.INDEPENDENT and job.row and job.row.num_uncomputed > 1:
-            self._leaders[job] = array(TOKEN_TYPE, job.request.prompt.tokens)
+            self._leaders[job] = None
 
     def end(self, job: Job) -> None:
         """A leader is one no longer: it ended, or it has lost its row. Unknown ones are no error:
@@ -81,18 +77,24 @@ class Flights:
     def find(self, job: Job, num_cached: int) -> Shared | None:
         """The leader that will have most of a request's tokens, more than are cached by at least a
         unit; None if there is none."""
-        tokens = array(TOKEN_TYPE, job.request.prompt.tokens)
         if self._release is Release.LEADER_FINISHED:
             num_cached = 0  # a flight lasts as long as its leader, whatever is warm already (S0-7)
         best: Shared | None = None
-        for leader, known in self._leaders.items():
-            if leader.request.salt != job.request.salt or not _still_leads(leader, self._release):
+        for leader in self._leaders:
+            if not _still_leads(leader, self._release):
                 continue
-            most = min(len(known), len(tokens) - (1 if job.max_tokens else 0))
-            boundary = _common(tokens, known, most) // self._unit * self._unit
+            boundary = self.common(leader, job) or 0
             if boundary - num_cached >= self._unit and (not best or boundary > best.boundary):
                 best = Shared(leader, boundary)
         return best
+
+    def common(self, leader: Job, job: Job) -> int | None:
+        """Where the prompt of a job parts from a leader's, in whole units; None where they share
+        not even one."""
+        if leader.request.salt != job.request.salt:
+            return None
+        most = min(len(leader.tokens), job.match_limit)
+        return _common(job.tokens, leader.tokens, most) // self._unit * self._unit or None
 
     def park(self, job: Job, shared: Shared, until: float) -> None:
         """A request waits for a leader."""
@@ -134,10 +136,10 @@ def _still_leads(leader: Job, release: Release) -> bool:
     later event."""
     if release is Release.LEADER_FINISHED:
         return True
-    return leader.row is not None and not leader.num_generated
+    return leader.row is not None and (leader.row.num_uncomputed > 1 or not leader.num_generated)
 
 
-def _common(tokens: Tokens, known: Tokens, most: int) -> int:
+def _common(tokens: array[int], known: array[int], most: int) -> int:
     """Length of the common beginning, at most `most` tokens. Doubling and halving slices, which
     compare at the speed of memory."""
     same, different = 0, most + 1

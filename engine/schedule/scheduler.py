@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.cache.prefix_cache import Match, PrefixCache
 from engine.cache.row import Row
-from engine.config import Release
+from engine.config import PrefillOrder, Release, WaitOrCompute
 from engine.errors import DuplicateRequest, UnknownRequest
-from engine.request import Waited
-from engine.schedule.admission import Admission, match_limit
+from engine.schedule.admission import Admission
 from engine.schedule.checkpoints import DEFAULT_SPACING, checkpoint_positions
 from engine.schedule.chunks import PrefillRate, chunk_tokens
-from engine.schedule.costs import PrefillCost
-from engine.schedule.flights import Flights, Shared
+from engine.schedule.coordination import Coordinator
+from engine.schedule.costs import PrefillCost, StepShare
+from engine.schedule.flights import Flights
 from engine.schedule.job import SHORT_REST_TOKENS, Job, Phase
+from engine.schedule.order import Prefill, key
+from engine.schedule.queue import WaitQueue
+from engine.snapshot import Waits
 
-# A follower waits so much longer than was expected before it computes for itself.
-PATIENCE_S = 1.0
-PATIENCE_PER_TOKEN_S = 0.25 / 1024
+_LOOK_AHEAD = 16  # waiting jobs among which the order of prefill chooses; looking costs a match each
+_REFRESH_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,13 @@ class Step:
         rests = sum(job.row.num_uncomputed for job in self.company if job.row)
         return len(self.decode) + self.chunk + rests
 
+    def growth(self) -> list[tuple[Row, int]]:
+        """Rows and the tokens that the step appends to each."""
+        grown = [(job.row, 1) for job in self.decode if job.row]
+        if self.prefill is not None and self.prefill.row is not None:
+            grown.append((self.prefill.row, self.chunk))
+        return grown + [(job.row, job.row.num_uncomputed) for job in self.company if job.row]
+
     def __bool__(self) -> bool:
         return bool(self.decode) or self.prefill is not None
 
@@ -46,8 +56,9 @@ class Scheduler:
     """Keeps waiting and running jobs and chooses among them. Knows time only as the `now` it is
     given (seconds).
 
-    Waiting jobs start by priority, then arrival; the first that does not fit holds back those
-    behind it, so that a large request is never starved by small ones.
+    Waiting jobs start by class, then as the order of prefill has it among the first of them; the
+    first that does not fit holds back those behind it, so that a large request is never starved by
+    small ones.
     """
 
     def __init__(
@@ -61,6 +72,8 @@ class Scheduler:
         checkpoint_spacing: int = DEFAULT_SPACING,
         batches_rests: bool = True,
         release: Release = Release.BOUNDARY_PUBLISHED,
+        wait_or_compute: WaitOrCompute = WaitOrCompute.CHOOSE,
+        prefill_order: PrefillOrder = PrefillOrder.LONGEST_CACHED,
     ) -> None:
         self._cache = cache
         self._admission = admission
@@ -69,17 +82,24 @@ class Scheduler:
         self._step_target_s = step_target_s
         self._checkpoint_spacing = checkpoint_spacing
         self._batches_rests = batches_rests  # whether rows of unlike lengths can share a pass
+        self._order = prefill_order
         self._jobs: dict[str, Job] = {}
-        self._waiting: list[Job] = []
-        self._blocked = False  # the first waiting job did not fit, and nothing has been freed since
+        self._running: dict[Job, None] = {}  # in the order in which they started
+        self._queue = WaitQueue()
         self._flights = Flights(release, cache.page_tokens)
+        self._turns = itertools.count(1)
+        self._refreshed_at = float("-inf")
         self.rate = PrefillRate()
         self.cost = PrefillCost()
+        self.share = StepShare()
+        self._coordinator = Coordinator(
+            cache, self._flights, self.cost, self.share, prefill_order, wait_or_compute
+        )
 
     @property
     def num_waiting(self) -> int:
         """Requests that have not started, for whatever reason."""
-        return len(self._waiting) + self._flights.num_parked
+        return len(self._queue) + self._flights.num_parked
 
     @property
     def num_parked(self) -> int:
@@ -87,8 +107,13 @@ class Scheduler:
         return self._flights.num_parked
 
     @property
+    def waits_for(self) -> Waits:
+        """What those wait for who wait for no other request."""
+        return self._queue.waits_for
+
+    @property
     def running(self) -> list[Job]:
-        return [job for job in self._jobs.values() if job.row is not None]
+        return list(self._running)
 
     @property
     def jobs(self) -> list[Job]:
@@ -104,8 +129,8 @@ class Scheduler:
         if job.request.id in self._jobs:
             raise DuplicateRequest(f"A request with id {job.request.id} is running already.")
         self._jobs[job.request.id] = job
-        self._queue(job)
-        self._blocked = self._blocked and self._waiting[0] is not job
+        self._queue.add(job)
+        self._coordinator.mark_junction(job)
 
     def get(self, request_id: str) -> Job:
         """The job of a live request. Raises UnknownRequest (S0-12)."""
@@ -123,122 +148,104 @@ class Scheduler:
         self._let_go(job)
         if job.row is None:
             if not self._flights.forget(job):
-                self._waiting.remove(job)
-        elif lost:
-            self._cache.abandon_row(job.row)
+                self._queue.remove(job)
         else:
-            self._cache.close_row(job.row)
-        self._blocked = False
+            del self._running[job]
+            if lost:
+                self._cache.abandon_row(job.row)
+            else:
+                self._cache.close_row(job.row)
+        self._queue.look_again()
 
     def memory_freed(self) -> None:
         """Something outside the jobs let memory go: try to admit again."""
-        self._blocked = False
+        self._queue.look_again()
+
+    # Starting
 
     def admit(self, now: float) -> tuple[list[Job], list[Job]]:
         """Start waiting jobs as far as rows and memory allow. Returns those that started, and those
         that can never start, because they do not fit although nothing else runs."""
         started: list[Job] = []
         hopeless: list[Job] = []
+        if now - self._refreshed_at >= _REFRESH_S:
+            self._refreshed_at = now
+            self._admission.refresh(now)
         self._wake(now)
-        while self._waiting and not self._blocked:
-            job, running = self._waiting[0], self.running
-            if running and self._parks(job, now):
+        while self._queue and not self._queue.blocked:
+            job, match = self._next_waiting()
+            running = self.running
+            if running and self._coordinator.parks(job, match, running, now):
+                self._queue.remove(job)
+                self._let_go(job)
                 continue
-            fits = self._admission.shortfall_bytes(job, running) <= 0
+            fits = self._admission.shortfall_bytes(job, running, match) <= 0
             if not fits or len(running) >= self._max_running:
-                if self._set_aside(job, running) or (not fits and self._let_go_behind(job)):
+                if self._set_aside(job) or (not fits and self.let_go_kept(job)):
                     continue
                 if running:
-                    self._blocked = True
+                    self._queue.waits_for = Waits.ROWS if fits else Waits.MEMORY
                     break
                 hopeless.append(job)
                 self.remove(job)
                 continue
-            self._waiting.pop(0)
-            request = job.request
-            job.row = self._cache.open_row(
-                request.prompt.tokens, limit=match_limit(job), salt=request.salt, owner=request.id
-            )
-            self._let_go(job)
-            job.checkpoints = self._plan_checkpoints(job, job.row)
-            job.admitted_at = now
-            self._flights.begin(job)
+            self._start(job, now)
             started.append(job)
         return started, hopeless
 
-    def _set_aside(self, job: Job, running: Sequence[Job]) -> bool:
-        """Make room for a more urgent job: send a running one that only fills the cache back to the
-        queue. It loses nothing, since what it computed stays findable. False if there is none."""
-        fillers = [
-            other
-            for other in running
-            if not other.max_tokens and other.request.priority > job.request.priority
-        ]
-        if not fillers:
-            return False
-        filler = max(fillers, key=lambda other: other.urgency)
-        assert filler.row is not None
-        self._flights.end(filler)
-        self._cache.close_row(filler.row)
-        filler.row = None
-        self._queue(filler)
-        return True
+    def _next_waiting(self) -> tuple[Job, Match]:
+        """Who may start next, and what is found of its prompt."""
+        first = self._queue.first(1 if self._order is PrefillOrder.FIRST_COME else _LOOK_AHEAD)
+        if len(first) == 1:
+            return first[0], self._match(first[0])
+        matches = {job: self._match(job) for job in first}
+        job = min(first, key=lambda job: self._waiting_key(job, matches[job].num_tokens))
+        return job, matches[job]
 
-    # Waiting for what another computes
+    def _waiting_key(self, job: Job, num_cached: int) -> tuple[int, float, float]:
+        remaining_s = self.cost.seconds(num_cached, len(job.tokens))
+        saved_s = self.cost.seconds(0, num_cached)
+        return key(self._order, Prefill(0, remaining_s, saved_s, job.submitted_at, job.turn))
 
-    def _parks(self, job: Job, now: float) -> bool:
-        """Let the first waiting job wait for a running one that computes what it needs, if that
-        brings its first token sooner. Whoever is waited for gets the urgency of who waits, and
-        stops where their prompts part."""
-        if not job.patient or not self._flights.num_leaders:
-            return False
-        num_cached = self._match(job).num_tokens
-        shared = self._flights.find(job, num_cached)
-        if shared is None:
-            return False
-        waited = self._expect(job, shared, num_cached)
-        if self._flights.asks_again and waited.wait_s > waited.compute_s:
-            return False
-        leader = shared.leader
-        assert leader.row is not None
-        leader.boosted = min(leader.boosted, job.urgency[0])
-        if shared.boundary > leader.row.num_computed:
-            leader.checkpoints = tuple(sorted({*leader.checkpoints, shared.boundary}))
-        saved = shared.boundary - num_cached
-        until = now + waited.wait_s + PATIENCE_S + saved * PATIENCE_PER_TOKEN_S
-        if job.waited is None:
-            job.waited = waited
-        self._waiting.pop(0)
+    def _start(self, job: Job, now: float) -> None:
+        self._queue.remove(job)
+        job.row = row = self._cache.open_row(
+            job.tokens,
+            limit=job.match_limit,
+            salt=job.request.salt,
+            owner=job.request.id,
+            client=job.request.client,
+            standing=job.standing,
+        )
+        self._running[job] = None
         self._let_go(job)
-        self._flights.park(job, shared, until)
-        return True
+        job.checkpoints = self._plan_checkpoints(job, row)
+        if not job.admitted_at:
+            job.admitted_at = now
+            job.num_cached = row.num_cached
+        self._flights.begin(job)
+        self._coordinator.mark_junctions(job, self._queue)
 
-    def _expect(self, job: Job, shared: Shared, num_cached: int) -> Waited:
-        """What waiting and computing would take until the first token (algorithms §4.2)."""
-        leader = shared.leader
-        assert leader.row is not None
-        end, at = len(job.request.prompt.tokens), leader.row.num_computed
-        leaders_end = len(leader.request.prompt.tokens)
-        before = self.cost.seconds(at, leaders_end) if leaders_end - at <= end - num_cached else 0.0
-        return Waited(
-            leader_id=leader.request.id,
-            boundary=shared.boundary,
-            num_cached=num_cached,
-            wait_s=self.cost.seconds(at, shared.boundary) + self.cost.seconds(shared.boundary, end),
-            compute_s=before + self.cost.seconds(num_cached, end),
+    def _plan_checkpoints(self, job: Job, row: Row) -> tuple[int, ...]:
+        if self._cache.cost.dense or not self._cache.enabled:
+            return ()
+        return checkpoint_positions(
+            job.request.prompt,
+            num_cached=row.num_cached,
+            num_shared=row.num_shared,
+            unit=self._cache.match_unit,
+            spacing=self._checkpoint_spacing,
         )
 
     def _wake(self, now: float) -> None:
         """Back to the queue with those who need wait no longer; what was published for them stays
         until they start, if it fits beside what those who run were promised."""
-        for parked in self._flights.wake(now, self._published):
-            job = parked.job
-            job.patient = now < parked.until and self._flights.asks_again
+        for job in self._coordinator.wake(now, self._published):
             match = self._match(job)
-            if self._admission.can_hold(match, self.running):
+            if self._admission.can_hold(match, self._running):
                 job.hold = self._cache.hold(match, job.request.id)
-            self._queue(job)
-            self._blocked = False
+            self._queue.add(job)
+            self._queue.look_again()
 
     def _published(self, leader: Job) -> int:
         """Tokens of a running job's prompt that others can take up."""
@@ -247,8 +254,7 @@ class Scheduler:
         return row.tail.base if self._cache.cost.recurrent else row.node.end
 
     def _match(self, job: Job) -> Match:
-        request = job.request
-        return self._cache.match(request.prompt.tokens, match_limit(job), request.salt)
+        return self._cache.match(job.tokens, job.match_limit, job.request.salt)
 
     def _let_go(self, job: Job) -> bool:
         """Release what is kept for a job that has not started. Returns whether there was
@@ -258,25 +264,58 @@ class Scheduler:
             self._cache.release(hold)
         return hold is not None
 
-    def _let_go_behind(self, job: Job) -> bool:
-        """The first in the queue needs memory: what is kept for those behind it can be computed
-        again."""
-        let_go = [self._let_go(other) for other in self._waiting if other is not job]
+    def let_go_kept(self, first: Job | None = None) -> bool:
+        """Somebody who runs, or the first in the queue, needs memory: what is kept for others who
+        wait can be computed again. Returns whether there was anything."""
+        let_go = [self._let_go(other) for other in self._queue if other is not first]
         return any(let_go)
 
-    def _queue(self, job: Job) -> None:
-        self._waiting.append(job)
-        self._waiting.sort(key=lambda waiting: waiting.urgency)
+    # Giving up a row
 
-    def plan(self, now: float) -> Step:
+    def make_way(self) -> Job | None:
+        """Running KV cannot grow: send somebody back to the queue, who goes on later from what is
+        left of what it published; the least urgent, who started last. None where nobody can go,
+        since somebody must run."""
+        if len(self._running) <= 1:
+            return None
+        victim = max(self._running, key=lambda job: (job.priority, job.admitted_at))
+        victim.num_preemptions += 1
+        self._send_back(victim)
+        self._queue.waits_for = Waits.MEMORY  # until somebody ends
+        return victim
+
+    def _set_aside(self, job: Job) -> bool:
+        """Make room for a more urgent job: send a running one that only fills the cache back to the
+        queue. It loses nothing, since what it computed stays findable. False if there is none."""
+        fillers = [
+            other
+            for other in self._running
+            if not other.max_tokens and other.priority > job.priority
+        ]
+        if fillers:
+            self._send_back(max(fillers, key=lambda other: other.urgency))
+        return bool(fillers)
+
+    def _send_back(self, job: Job) -> None:
+        assert job.row is not None
+        self._flights.end(job)
+        job.tokens, job.num_computed = job.row.tokens[:], job.row.num_computed
+        self._cache.close_row(job.row)
+        job.row = None
+        del self._running[job]
+        self._queue.add(job)
+
+    # Choosing work
+
+    def plan(self) -> Step:
         """The next step: every job that decodes, and a chunk of the most urgent prefill."""
-        running = self.running
-        decode = tuple(job for job in running if job.phase is Phase.DECODE)
-        prefills = [job for job in running if job.phase is Phase.PREFILL]
+        decode = tuple(job for job in self._running if job.phase is Phase.DECODE)
+        prefills = [job for job in self._running if job.phase is Phase.PREFILL]
         if not prefills:
             return Step(decode)
-        job = min(prefills, key=lambda job: self._prefill_order(job, now))
+        job = min(prefills, key=self._prefill_key)
         assert job.row is not None
+        job.turn = next(self._turns)
         limit = self._prefill_chunk
         if decode:
             limit = self.rate.tokens_within(self._step_target_s, self._prefill_chunk)
@@ -284,6 +323,9 @@ class Scheduler:
         chunk = chunk_tokens(row.num_computed, row.num_uncomputed, limit, job.next_checkpoint)
         company = self._company(job, prefills, limit) if self._batches_rests else ()
         return Step(decode, job, chunk, company)
+
+    def _prefill_key(self, job: Job) -> tuple[int, float, float]:
+        return key(self._order, self._coordinator.as_prefill(job))
 
     @staticmethod
     def _company(job: Job, prefills: Sequence[Job], limit: int) -> tuple[Job, ...]:
@@ -301,21 +343,3 @@ class Scheduler:
             ):
                 company.append(other)
         return tuple(company)
-
-    def _plan_checkpoints(self, job: Job, row: Row) -> tuple[int, ...]:
-        if self._cache.cost.dense or not self._cache.enabled:
-            return ()
-        return checkpoint_positions(
-            job.request.prompt,
-            num_cached=row.num_cached,
-            num_shared=row.num_shared,
-            unit=self._cache.match_unit,
-            spacing=self._checkpoint_spacing,
-        )
-
-    def _prefill_order(self, job: Job, now: float) -> tuple[int, float]:
-        """Shortest expected prefill first, less the time already waited: a short question overtakes
-        a long document, a long document is not overtaken for ever. Pins come last."""
-        assert job.row is not None
-        remaining_s = job.row.num_uncomputed / self.rate.tokens_per_s
-        return job.urgency[0], remaining_s - (now - job.submitted_at)

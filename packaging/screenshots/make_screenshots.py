@@ -73,14 +73,17 @@ def main() -> int:
     parser.add_argument(
         "--minutes", type=float, default=10.0, help="how long the household asks (default 10)"
     )
+    parser.add_argument(
+        "--pages", nargs="+", choices=PAGES, default=PAGES, metavar="PAGE", help=", ".join(PAGES)
+    )
     options = parser.parse_args()
     models = catalog.starter_model_folder(find_paths().data).parent
     with lock.machine_lock(lock.LOCK_FILE, lambda: print("Waiting for another bench or test.")):
-        _work(models, options.minutes)
+        _work(models, options.minutes, options.pages)
     return 0
 
 
-def _work(models: Path, minutes: float) -> None:
+def _work(models: Path, minutes: float, pages: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="ondol-screenshots-") as folder:
         home = Path(folder) / "home"
         data = home / ".local" / "share" / "ondol"
@@ -95,14 +98,15 @@ def _work(models: Path, minutes: float) -> None:
         if not set(KOREAN_FONTS) & set(QFontDatabase.families()):
             print(f"Korean texts show as boxes: install one of {', '.join(KOREAN_FONTS)}")
         with _open_house() as house:
-            Studio(qt, house).work(minutes * 60, house.url)
+            Studio(qt, house, pages).work(minutes * 60, house.url)
 
 
 class Studio:
     """Makes the pictures of one house."""
 
-    def __init__(self, qt: QApplication, house: Home) -> None:
+    def __init__(self, qt: QApplication, house: Home, pages: Sequence[str]) -> None:
         self._qt = qt
+        self._pages = pages
         self._house = house
         self._desk = house.desk
         self._clock = HouseClock(house.desk)
@@ -177,7 +181,7 @@ class Studio:
         return window
 
     def _shoot(self, window: Window, name: str) -> None:
-        for page in PAGES:
+        for page in self._pages:
             window.show_page(page)
             spin(1.0)
             for table in window.findChildren(PrefixTable):

@@ -49,6 +49,45 @@
     </message>
 </context>
 <context>
+    <name>AdmissionRow</name>
+    <message>
+        <source>When several ask at once</source>
+        <translation>여러 요청이 함께 들어올 때</translation>
+    </message>
+    <message>
+        <source>Keep prefixes warm (recommended)</source>
+        <translation>프리픽스 예열 유지(권장)</translation>
+    </message>
+    <message>
+        <source>Balanced</source>
+        <translation>균형</translation>
+    </message>
+    <message>
+        <source>Most answers at once</source>
+        <translation>동시 응답 최대화</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>자동</translation>
+    </message>
+    <message>
+        <source>An answer starts once there is room for it beside the prefixes in use; until then it waits.</source>
+        <translation>사용 중인 프리픽스를 두고도 공간이 있을 때 응답을 시작하며, 그때까지 기다립니다.</translation>
+    </message>
+    <message>
+        <source>Answers may take half of the room of the prefixes in use, so fewer wait.</source>
+        <translation>사용 중인 프리픽스 공간의 절반까지 응답에 쓸 수 있어 덜 기다립니다.</translation>
+    </message>
+    <message>
+        <source>As many answers as fit. Prefixes get cold sooner, and answers may have to make way for each other.</source>
+        <translation>들어가는 만큼 응답을 시작합니다. 프리픽스가 더 빨리 식고, 응답끼리 자리를 내주어야 할 수 있습니다.</translation>
+    </message>
+    <message>
+        <source>Ondol decides by how much of what is asked was warm lately: the more, the more it protects.</source>
+        <translation>최근 요청이 얼마나 예열되어 있었는지를 보고 온돌이 정합니다. 많을수록 더 보호합니다.</translation>
+    </message>
+</context>
+<context>
     <name>Application</name>
     <message>
         <source>Ondol did not end properly last time</source>
@@ -121,6 +160,21 @@
     <message>
         <source>{number} requests are still running</source>
         <translation>요청 {number}개가 아직 실행 중임</translation>
+    </message>
+</context>
+<context>
+    <name>AtOnceRow</name>
+    <message>
+        <source>Answers at once</source>
+        <translation>동시 응답 수</translation>
+    </message>
+    <message>
+        <source>Never more than this, however much memory is free. Automatic stops at {number}.</source>
+        <translation>메모리가 아무리 남아도 이보다 많이 시작하지 않습니다. 자동일 때는 최대 {number}개입니다.</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>자동</translation>
     </message>
 </context>
 <context>
@@ -1118,6 +1172,10 @@
         <translation>메모리</translation>
     </message>
     <message>
+        <source>answers at once</source>
+        <translation>동시 응답</translation>
+    </message>
+    <message>
         <source>language</source>
         <translation>언어</translation>
     </message>
@@ -1377,6 +1435,10 @@
         <translation>재사용</translation>
     </message>
     <message>
+        <source>Of them awaited</source>
+        <translation>그중 기다린 것</translation>
+    </message>
+    <message>
         <source>Computed</source>
         <translation>계산</translation>
     </message>
@@ -1466,6 +1528,14 @@
         <translation>적중률</translation>
     </message>
     <message>
+        <source>Made way</source>
+        <translation>자리 내줌</translation>
+    </message>
+    <message>
+        <source>Reused: prompt tokens that were warm. Hit rate: their share of all. Made way: memory ran short, so a request had to stop and went on later from what was kept of it.</source>
+        <translation>재사용: 예열되어 있던 프롬프트 토큰. 적중률: 전체에서 재사용이 차지하는 비율. 자리 내줌: 메모리가 부족하여 요청을 잠시 멈추고, 나중에 남아 있는 부분부터 이어서 처리한 경우.</translation>
+    </message>
+    <message>
         <source>{share} reused</source>
         <translation>{share} 재사용</translation>
     </message>
@@ -1526,20 +1596,44 @@
         <translation>캐시 제거</translation>
     </message>
     <message>
-        <source>Evicted</source>
-        <translation>제거됨</translation>
+        <source>Room for answers</source>
+        <translation>응답 공간 확보</translation>
+    </message>
+    <message>
+        <source>A client’s share</source>
+        <translation>클라이언트 몫 초과</translation>
+    </message>
+    <message>
+        <source>Model checkpoints</source>
+        <translation>모델 체크포인트</translation>
+    </message>
+    <message>
+        <source>Memory pressure</source>
+        <translation>메모리 부족</translation>
+    </message>
+    <message>
+        <source>Room for answers: running requests needed it. A client’s share: one client kept more than its due. Model checkpoints: the model’s states had more than their share. Memory pressure: the machine was short of memory.</source>
+        <translation>응답 공간 확보: 실행 중인 요청에 필요했습니다. 클라이언트 몫 초과: 한 클라이언트가 제 몫보다 많이 차지했습니다. 모델 체크포인트: 모델의 상태가 정해진 몫보다 많이 차지했습니다. 메모리 부족: 컴퓨터의 메모리가 부족했습니다.</translation>
+    </message>
+    <message>
+        <source>MiB of computed prompts given up, in {time}</source>
+        <translation>{time} 동안 비운 계산된 프롬프트(MiB)</translation>
+    </message>
+    <message>
+        <source>MiB of computed prompts given up, in 15 minutes</source>
+        <translation>15분 동안 비운 계산된 프롬프트(MiB)</translation>
+    </message>
+    <message>
+        <source>one request</source>
+        <translation>요청 1개</translation>
+    </message>
+    <message>
+        <source>{number} requests</source>
+        <translation>요청 {number}개</translation>
     </message>
     <message>
         <source>Nothing was evicted</source>
         <translation>제거된 항목 없음</translation>
-    </message>
-    <message>
-        <source>Pages that made room for others, in {time}</source>
-        <translation>{time} 동안 자리를 내준 페이지</translation>
-    </message>
-    <message>
-        <source>Pages that made room for others, in 15 minutes</source>
-        <translation>15분 동안 자리를 내준 페이지</translation>
     </message>
     <message>
         <source>Memory</source>
@@ -1548,6 +1642,10 @@
     <message>
         <source>Pinned</source>
         <translation>고정됨</translation>
+    </message>
+    <message>
+        <source>Protected</source>
+        <translation>보호됨</translation>
     </message>
     <message>
         <source>Resident</source>
@@ -1562,6 +1660,10 @@
         <translation>여유</translation>
     </message>
     <message>
+        <source>Pinned: never given up. Protected: used again lately, so answers do not start at their cost. Resident: may be given up. Running: the answers being written.</source>
+        <translation>고정됨: 비우지 않습니다. 보호됨: 최근에 다시 사용되어, 이를 비우면서까지 응답을 시작하지 않습니다. 상주: 비울 수 있습니다. 실행 중: 작성 중인 응답입니다.</translation>
+    </message>
+    <message>
         <source>{name} {size}</source>
         <translation>{name} {size}</translation>
     </message>
@@ -1574,8 +1676,92 @@
         <translation>정해진 한도 안에서 메모리에 남아 있는 계산한 프롬프트</translation>
     </message>
     <message>
-        <source>{number} pages</source>
-        <translation>{number}페이지</translation>
+        <source>Hit rate {before} → {after} in the last {time}: requests had to make way as memory was short; it is not the prompts.</source>
+        <translation>지난 {time} 동안 적중률 {before} → {after}: 메모리가 부족하여 요청이 자리를 내주어야 했습니다. 프롬프트 때문이 아닙니다.</translation>
+    </message>
+    <message>
+        <source>Hit rate {before} → {after} in the last {time}: computed prompts were given up as memory was short; it is not the prompts.</source>
+        <translation>지난 {time} 동안 적중률 {before} → {after}: 메모리가 부족하여 계산한 프롬프트를 비웠습니다. 프롬프트 때문이 아닙니다.</translation>
+    </message>
+    <message>
+        <source>Hit rate {before} → {after} in the last {time}: more prompts began with something new.</source>
+        <translation>지난 {time} 동안 적중률 {before} → {after}: 새로운 내용으로 시작하는 프롬프트가 늘었습니다.</translation>
+    </message>
+    <message>
+        <source>One answer at a time</source>
+        <translation>한 번에 응답 1개</translation>
+    </message>
+    <message>
+        <source>Up to {number} answers at once</source>
+        <translation>동시에 응답 {number}개까지</translation>
+    </message>
+    <message>
+        <source>{most}: {size} stay for warm prefixes</source>
+        <translation>{most}: {size}는 예열된 프리픽스용으로 남김</translation>
+    </message>
+    <message>
+        <source>{most}: warm prefixes make way for them</source>
+        <translation>{most}: 예열된 프리픽스가 자리를 내줌</translation>
+    </message>
+    <message>
+        <source>A request needs {tokens} tokens for itself, the mean of the latest ones: its answer, and what of its prompt was not warm.</source>
+        <translation>요청 하나에 필요한 토큰은 최근 평균 {tokens}개입니다. 응답과 예열되지 않은 프롬프트 부분을 합한 값입니다.</translation>
+    </message>
+    <message>
+        <source>Prefixes that were used again lately take {size}.</source>
+        <translation>최근에 다시 사용된 프리픽스의 크기는 {size}입니다.</translation>
+    </message>
+    <message>
+        <source>Nobody waits</source>
+        <translation>대기 중인 요청 없음</translation>
+    </message>
+    <message>
+        <source>1 waits for the same beginning to be computed</source>
+        <translation>1개가 같은 앞부분의 계산을 기다림</translation>
+    </message>
+    <message>
+        <source>{number} wait for the same beginning to be computed</source>
+        <translation>{number}개가 같은 앞부분의 계산을 기다림</translation>
+    </message>
+    <message>
+        <source>1 waits for its turn</source>
+        <translation>1개가 차례를 기다림</translation>
+    </message>
+    <message>
+        <source>{number} wait for their turn</source>
+        <translation>{number}개가 차례를 기다림</translation>
+    </message>
+    <message>
+        <source>1 waits for memory</source>
+        <translation>1개가 메모리를 기다림</translation>
+    </message>
+    <message>
+        <source>{number} wait for memory</source>
+        <translation>{number}개가 메모리를 기다림</translation>
+    </message>
+    <message>
+        <source>1 waits for another answer to end</source>
+        <translation>1개가 다른 응답이 끝나기를 기다림</translation>
+    </message>
+    <message>
+        <source>{number} wait for another answer to end</source>
+        <translation>{number}개가 다른 응답이 끝나기를 기다림</translation>
+    </message>
+    <message>
+        <source>1 waits for the end of the pause</source>
+        <translation>1개가 일시 정지가 끝나기를 기다림</translation>
+    </message>
+    <message>
+        <source>{number} wait for the end of the pause</source>
+        <translation>{number}개가 일시 정지가 끝나기를 기다림</translation>
+    </message>
+    <message>
+        <source>hour</source>
+        <translation>1시간</translation>
+    </message>
+    <message>
+        <source>{number} minutes</source>
+        <translation>{number}분</translation>
     </message>
 </context>
 <context>
@@ -1886,6 +2072,30 @@
         <source>Ondol could not complete this request, and told the client so. The log, which Settings opens, has the reason.</source>
         <translation>온돌이 이 요청을 완료하지 못했으며 클라이언트에 이를 알렸습니다. 이유는 설정에서 열 수 있는 로그에 있습니다.</translation>
     </message>
+    <message>
+        <source>Did not wait for another request that was computing the same beginning ({tokens} tokens). First word expected after {compute} this way, {wait} by waiting.</source>
+        <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 기다리지 않았습니다. 첫 단어까지 예상 시간은 이대로 {compute}, 기다리면 {wait}였습니다.</translation>
+    </message>
+    <message>
+        <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens). First word expected after {wait} this way, {compute} by computing it again.</source>
+        <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 {parked} 동안 기다렸습니다. 첫 단어까지 예상 시간은 이렇게 하면 {wait}, 다시 계산하면 {compute}였습니다.</translation>
+    </message>
+    <message>
+        <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens), but that was not ready in time, so it was computed again.</source>
+        <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 {parked} 동안 기다렸지만, 제때 준비되지 않아 다시 계산했습니다.</translation>
+    </message>
+    <message>
+        <source>Made way for others once, as memory was short, and went on from what was kept of it.</source>
+        <translation>메모리가 부족하여 한 번 다른 요청에 자리를 내주고, 남아 있는 부분부터 이어서 처리했습니다.</translation>
+    </message>
+    <message>
+        <source>Made way for others {number} times, as memory was short, and went on from what was kept of it.</source>
+        <translation>메모리가 부족하여 {number}번 다른 요청에 자리를 내주고, 남아 있는 부분부터 이어서 처리했습니다.</translation>
+    </message>
+    <message>
+        <source>{reused}, {number} tokens of it after waiting for another request</source>
+        <translation>{reused}, 그중 토큰 {number}개는 다른 요청을 기다려 재사용</translation>
+    </message>
 </context>
 <context>
     <name>run</name>
@@ -2112,6 +2322,10 @@
     <message>
         <source>The model cannot be used.</source>
         <translation>이 모델을 사용할 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>This machine is short of memory: only prefixes that were used again lately stay warm until there is more.</source>
+        <translation>컴퓨터의 메모리가 부족합니다. 여유가 생길 때까지 최근에 다시 사용된 프리픽스만 예열해 둡니다.</translation>
     </message>
     <message>
         <source>It cannot be kept warm.</source>

@@ -13,6 +13,7 @@ import app.gui.run
 import app.serve
 from app.__main__ import main
 from app.settings import Settings
+from engine.config import AdmissionMode
 
 
 @pytest.fixture
@@ -32,6 +33,11 @@ def test_serve_takes_its_options(served: list[Settings]) -> None:
     options = "--host [::1] --port 1234 --model ~/m --data-dir /d --kv-budget 4GiB"
     assert main(["serve", *options.split()]) == 0
     assert served == [Settings("::1", 1234, Path.home() / "m", Path("/d"), 4 * 1024**3)]
+
+
+def test_who_may_run_is_an_option_too(served: list[Settings]) -> None:
+    assert main(["--max-running", "3", "serve", "--admission", "max-throughput"]) == 0
+    assert served == [Settings(max_running=3, admission=AdmissionMode.MAX_THROUGHPUT)]
 
 
 def test_without_a_display_ondol_serves_and_says_so(
@@ -76,6 +82,8 @@ def test_what_stands_before_the_command_holds_for_it(served: list[Settings]) -> 
         ["serve", "--port", "http"],
         ["serve", "--kv-budget", "4 elephants"],
         ["serve", "--kv-budget", "4"],
+        ["serve", "--max-running", "0"],
+        ["serve", "--admission", "all"],
         ["serve", "--model", ""],
         ["serve", "--data-dir", ""],
         ["serve", "--verbose"],

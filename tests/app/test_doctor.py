@@ -17,6 +17,7 @@ from app.doctor import doctor
 from app.instance import Instance
 from app.settings import Settings
 from app.storage.store import FILE_NAME, Store
+from engine.config import AdmissionMode
 from engine.errors import TemplateError
 from engine.model import device
 from engine.model.device import DeviceInfo
@@ -77,7 +78,8 @@ def test_a_sound_model(settings: Settings, capsys: pytest.CaptureFixture[str]) -
         "context   512 tokens, 1.0 KiB of KV each",
         "budgets   KV 2.0 GiB, room for 2097",
         "pins at most 1024.0 MiB of it",
-        "16 requests run, 256 more may wait",
+        "at most 16 requests run, 256 more may wait",
+        "admission: protect-cache",
     ):
         assert finding in out
     assert out.endswith("Ondol can serve.\n")
@@ -189,7 +191,14 @@ def prefer(settings: Settings, **changes: Any) -> Path:
 def test_what_was_chosen_in_the_window_counts(
     settings: Settings, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    database = prefer(settings, model_folder=model, port=9123, kv_budget_bytes=300 * 1024**2)
+    database = prefer(
+        settings,
+        model_folder=model,
+        port=9123,
+        kv_budget_bytes=300 * 1024**2,
+        admission=AdmissionMode.BALANCED,
+        max_running=3,
+    )
     before = sorted(path.name for path in database.parent.iterdir())
     assert doctor(Settings(data_dir=settings.data_dir), engine_factory=make_scripted_engine) == 0
     out = capsys.readouterr().out
@@ -198,6 +207,8 @@ def test_what_was_chosen_in_the_window_counts(
         "as chosen in the window",
         "would listen on http://127.0.0.1:9123",
         "budgets   KV 300.0 MiB, room for 307200 tokens",
+        "at most 3 requests run",
+        "admission: balanced",
     ):
         assert finding in out
     assert sorted(path.name for path in database.parent.iterdir()) == before

@@ -27,7 +27,7 @@ from app.storage.content import TemplateKind
 from app.storage.errors import NewerDatabase
 from app.storage.schema import open_database
 from app.storage.store import FILE_NAME
-from engine.config import EngineConfig
+from engine.config import AdmissionMode, EngineConfig
 from engine.errors import ModelError
 from engine.model import catalog
 from engine.snapshot import EngineState, Health
@@ -265,11 +265,13 @@ class Engines:
 
     def __init__(self) -> None:
         self.asked: list[tuple[Path, str, int | None]] = []
+        self.configs: list[EngineConfig] = []
 
     def __call__(
         self, model: Path, config: EngineConfig, *, model_id: str, deliver: Any, metrics: Any
     ) -> ScriptedEngine:
         self.asked.append((model, model_id, config.kv_budget_bytes))
+        self.configs.append(config)
         return ScriptedEngine(deliver)
 
 
@@ -319,6 +321,27 @@ def test_a_restart_takes_what_was_changed_since(paths: Paths, tmp_path: Path) ->
     assert home.engine is not engine
     assert [budget for _, _, budget in engines.asked] == [None, None, 2**30]
     assert home.stop()
+
+
+def test_how_many_run_at_once_holds_from_the_next_start_on(paths: Paths, tmp_path: Path) -> None:
+    engines = Engines()
+    settings = Settings(
+        port=0, model=tmp_path / "given", max_running=2, admission=AdmissionMode.AUTO
+    )
+    home = Home(settings, paths, engines)
+    home.start()
+    home.restart()
+    prefer(home, admission=AdmissionMode.MAX_THROUGHPUT)
+    home.restart()
+    prefer(home, max_running=8)
+    home.restart()
+    assert home.stop()
+    assert [(config.max_running, config.admission) for config in engines.configs] == [
+        (2, AdmissionMode.AUTO),
+        (2, AdmissionMode.AUTO),
+        (2, AdmissionMode.MAX_THROUGHPUT),
+        (8, AdmissionMode.MAX_THROUGHPUT),
+    ]
 
 
 def test_a_taken_port_is_asked_for_again(paths: Paths, tmp_path: Path) -> None:

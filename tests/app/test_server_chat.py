@@ -12,6 +12,7 @@ import pytest
 
 from app.server.keys import ServerOptions
 from engine.errors import (
+    DeadlinePassed,
     EngineError,
     EngineFailed,
     EngineUnavailable,
@@ -380,6 +381,65 @@ async def test_a_client_says_how_urgent_it_is(
     response = await house.client.post(CHAT, json=chat(), headers=headers)
     assert response.status == 200
     assert house.engine.submitted[-1].priority is priority
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "target_s", "deadline_s"),
+    [
+        ({}, {}, None, None),
+        ({}, {"ttft_target_s": 0.5, "deadline_s": 30}, 0.5, 30.0),
+        ({"X-Ondol-TTFT-Target": "0.8", "X-Ondol-Deadline": "12.5"}, {}, 0.8, 12.5),
+        ({"X-Ondol-Deadline": "1"}, {"deadline_s": 9, "ttft_target_s": None}, None, 1.0),
+    ],
+)
+async def test_a_client_says_how_soon_it_wants_its_answer(
+    house: House,
+    chat: Chat,
+    headers: dict[str, str],
+    body: dict[str, object],
+    target_s: float | None,
+    deadline_s: float | None,
+) -> None:
+    """A header wins."""
+    response = await house.client.post(CHAT, json=chat() | body, headers=headers)
+    assert response.status == 200
+    submitted = house.engine.submitted[-1]
+    assert (submitted.ttft_target_s, submitted.deadline_s) == (target_s, deadline_s)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "inf", "1e9", ""])
+@pytest.mark.parametrize("header", ["X-Ondol-TTFT-Target", "X-Ondol-Deadline"])
+async def test_a_time_that_is_none_is_refused(
+    house: House, chat: Chat, header: str, value: str
+) -> None:
+    response = await house.client.post(CHAT, json=chat(), headers={header: value})
+    body = await response.json()
+    assert (response.status, body["error"]["code"]) == (400, "invalid_value")
+    assert header in body["error"]["message"]
+    assert not house.engine.submitted
+
+
+@pytest.mark.parametrize("value", [0, -1, "1", True, 1e9, [1]])
+@pytest.mark.parametrize("field", ["ttft_target_s", "deadline_s"])
+async def test_a_time_in_the_body_that_is_none_is_refused(
+    house: House, chat: Chat, field: str, value: object
+) -> None:
+    response = await house.client.post(CHAT, json=chat() | {field: value})
+    body = await response.json()
+    assert (response.status, body["error"]["param"]) == (400, field)
+    assert not house.engine.submitted
+
+
+async def test_a_deadline_that_passed_is_a_gateway_timeout(house: House, chat: Chat) -> None:
+    house.engine.answer = None
+    sent = asyncio.create_task(house.client.post(CHAT, json=chat()))
+    await until(lambda: bool(house.engine.submitted))
+    (request,) = house.engine.submitted
+    house.engine.emit(request.id, Failed(request.id, DeadlinePassed(2.5)))
+    response = await sent
+    body = await response.json()
+    assert (response.status, body["error"]["code"]) == (504, "deadline_passed")
+    assert "within the 2.5 s" in body["error"]["message"]
 
 
 async def test_an_unknown_urgency_is_refused(house: House, chat: Chat) -> None:

@@ -72,6 +72,11 @@ def test_a_budget_without_its_unit_is_noticed() -> None:
         Settings(kv_budget_bytes=4)
 
 
+def test_somebody_must_run() -> None:
+    with pytest.raises(SettingsError, match="must be at least 1, not 0"):
+        Settings(max_running=0)
+
+
 @pytest.mark.parametrize(
     ("typed", "host", "url"),
     [

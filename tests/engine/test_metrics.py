@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
+from engine.config import AdmissionMode
 from engine.metrics import EngineMetrics
-from engine.request import FinishReason, Priority, RequestRecord, Timings, Usage
-from engine.snapshot import Memory, PinState, PinStatus, Snapshot
+from engine.request import Decision, FinishReason, Priority, RequestRecord, Timings, Usage
+from engine.snapshot import Capacity, Memory, PinState, PinStatus, Snapshot
 
 VLLM_NAMES = {
     *("num_requests_running", "num_requests_waiting", "num_requests_waiting_by_reason"),
@@ -31,6 +34,9 @@ VLLM_NAMES = {
 }
 OWN_NAMES = {
     *("memory_bytes", "kv_budget_bytes", "kv_reserved_bytes", "kv_pinned_bytes"),
+    *("kv_free_bytes", "kv_hot_bytes", "kv_hot_reserve_bytes"),
+    *("max_running_requests", "mean_own_tokens", "admission_mode"),
+    *("wait_or_compute_total", "request_parked_time_seconds_bucket"),
     *("evictions_total", "evicted_bytes_total", "engine_restarts_total"),
     *("requests_refused_total", "unknown_request_fields_total"),
     *("pinned_prefix_tokens", "pinned_prefix_bytes", "pinned_prefix_hits_total"),
@@ -76,7 +82,7 @@ def names(found: dict[str, float]) -> set[str]:
 def test_the_exported_names_are_those_that_dashboards_ask_for() -> None:
     metrics = EngineMetrics("m")
     metrics.configured(16, 100, kv_budget=100_000, weights=5, dtype="float32")
-    metrics.evicted(3, 300, "capacity")
+    metrics.evicted(3, 300, "capacity", "session")
     metrics.refused("rate_limit_exceeded")
     exported = names(samples(metrics))
     assert {f"vllm:{name}" for name in VLLM_NAMES} - exported == set()
@@ -90,6 +96,7 @@ def test_the_text_is_the_format_every_prometheus_reads() -> None:
     assert b'vllm:prefix_cache_hits_total{engine="0",model_name="m"} 0.0\n' in text
 
 
+@settings(deadline=None)
 @given(
     requests=st.lists(
         st.tuples(st.integers(1, 10_000), st.integers(0, 10_000)).map(
@@ -200,15 +207,15 @@ def test_another_model_replaces_the_cache_settings() -> None:
 
 def test_events_of_ondol_s_own() -> None:
     metrics = EngineMetrics("m")
-    metrics.evicted(3, 300, "capacity")
-    metrics.evicted(2, 200, "capacity")
+    metrics.evicted(3, 300, "capacity", "session")
+    metrics.evicted(2, 200, "capacity", "session")
     metrics.restarted()
     metrics.preempted()
     metrics.refused("rate_limit_exceeded")
     metrics.ignored_fields(4)
     found = samples(metrics)
-    assert found["ondol:evictions_total{reason=capacity,tier=ram}"] == 5
-    assert found["ondol:evicted_bytes_total{reason=capacity,tier=ram}"] == 500
+    assert found["ondol:evictions_total{reason=capacity,standing=session,tier=ram}"] == 5
+    assert found["ondol:evicted_bytes_total{reason=capacity,standing=session,tier=ram}"] == 500
     assert found["ondol:engine_restarts_total"] == 1
     assert found["vllm:num_preemptions_total"] == 1
     assert found["ondol:requests_refused_total{reason=rate_limit_exceeded}"] == 1
@@ -222,3 +229,27 @@ def test_two_engines_do_not_meet_and_a_registry_may_be_given() -> None:
     assert one.registry is registry
     assert samples(one)["ondol:engine_restarts_total"] == 1
     assert samples(other)["ondol:engine_restarts_total"] == 0
+
+
+def test_who_waited_for_another_and_what_may_run() -> None:
+    metrics = EngineMetrics("m")
+    for waited in (True, True, False):
+        decision = Decision(waited, "leader", 480, 0, 1.0, 2.0)
+        timings = replace(TIMINGS, parked_s=0.125 if waited else 0.0)
+        metrics.finished(replace(record(FinishReason.STOP), timings=timings, decision=decision))
+    metrics.finished(record(FinishReason.STOP))
+    capacity = Capacity(AdmissionMode.BALANCED, 12, 300.5, 4000, 2000)
+    snapshot = replace(SNAPSHOT, capacity=capacity, num_waiting=5, num_parked=3)
+    found = samples(metrics, snapshot)
+    assert found["ondol:wait_or_compute_total{choice=wait}"] == 2
+    assert found["ondol:wait_or_compute_total{choice=compute}"] == 1
+    assert found["ondol:request_parked_time_seconds_count"] == 2
+    assert found["ondol:request_parked_time_seconds_sum"] == 0.25
+    assert found["ondol:max_running_requests"] == 12
+    assert found["ondol:mean_own_tokens"] == 300.5
+    assert found["ondol:kv_hot_bytes"] == 4000
+    assert found["ondol:kv_hot_reserve_bytes"] == 2000
+    assert found["ondol:kv_free_bytes"] == 1000 - 250
+    assert found["ondol:admission_mode{mode=balanced}"] == 1
+    assert found["vllm:num_requests_waiting_by_reason{reason=capacity}"] == 2
+    assert found["vllm:num_requests_waiting_by_reason{reason=deferred}"] == 3

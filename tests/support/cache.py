@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
+from engine.cache.eviction import EvictionPolicy, LeastRecentlyUsed
 from engine.cache.identity import ModelIdentity
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
+from engine.cache.standing import Standing
+from engine.cache.worth import ByWorth
+from engine.config import Eviction
 from engine.request import SamplingParams
 from tests.support.fake_runner import FakeLayers, FakeRunner, FakeStorage
 
@@ -25,9 +30,15 @@ def make_cache(
     recurrent: bool = False,
     most_checkpoint_bytes: int | None = None,
     prefilled_only: bool = False,
+    eviction: Eviction = Eviction.LRU,
+    most_client_bytes: int | None = None,
+    now: Callable[[], float] | None = None,
 ) -> PrefixCache:
-    """A cache of fake storages that are allocated `step` tokens at a time."""
+    """A cache of fake storages that are allocated `step` tokens at a time. Unless `now` tells the
+    time, every look at the clock takes a second."""
     layers = FakeLayers(windows, recurrent, step)
+    now = now or itertools.count(1.0).__next__
+    policy: EvictionPolicy = LeastRecentlyUsed() if eviction is Eviction.LRU else ByWorth(now=now)
     return PrefixCache(
         identity,
         new_storage or layers.new_storage,
@@ -37,6 +48,9 @@ def make_cache(
         page_tokens=page_tokens,
         match_unit=match_unit,
         enabled=enabled,
+        policy=policy,
+        most_client_bytes=most_client_bytes,
+        now=now,
     )
 
 
@@ -49,11 +63,23 @@ def compute(cache: PrefixCache, row: Row, num_tokens: int | None = None) -> None
 
 
 def run(
-    cache: PrefixCache, tokens: Sequence[int], answer: Sequence[int] = (), salt: str = ""
+    cache: PrefixCache,
+    tokens: Sequence[int],
+    answer: Sequence[int] = (),
+    salt: str = "",
+    *,
+    client: str = "",
+    standing: Standing = Standing.ORDINARY,
+    budget: int | None = None,
 ) -> int:
     """A whole request: find, compute, append the answer (its last token is never computed), end.
-    Returns the hit."""
-    row = cache.open_row(tokens, limit=len(tokens) - 1, salt=salt)
+    Evicts before it computes what would not fit `budget` bytes. Returns the hit."""
+    row = cache.open_row(tokens, limit=len(tokens) - 1, salt=salt, client=client, standing=standing)
+    if budget is not None:
+        more = row.num_uncomputed + max(0, len(answer) - 1)
+        missing = cache.used_bytes + row.tail.storage.growth_bytes(more) - budget
+        if missing > 0:
+            cache.reclaim(missing)
     compute(cache, row)
     for token in answer[:-1]:
         row.tokens.append(token)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from engine.request import (
     Prompt,
     Request,
     SamplingParams,
+    Segment,
     Started,
     Text,
 )
@@ -108,16 +109,23 @@ def request(
     stop: tuple[str, ...] = (),
     salt: str = "",
     priority: Priority = Priority.INTERACTIVE,
+    client: str = "",
+    ttft_target_s: float | None = None,
+    deadline_s: float | None = None,
+    segments: Sequence[Segment] = (),
 ) -> Request:
     greedy = SamplingParams(temperature=0.0)
     return Request(
         request_id,
-        Prompt(tuple(tokens)),
+        Prompt(tuple(tokens), tuple(segments)),
         max_tokens,
         sampling=greedy,
         stop=stop,
         salt=salt,
         priority=priority,
+        client=client,
+        ttft_target_s=ttft_target_s,
+        deadline_s=deadline_s,
     )
 
 
@@ -173,6 +181,7 @@ def running_engine(
     runner: FakeRunner | None = None,
     eos_ids: frozenset[int] = frozenset({EOS}),
     model_id: str = "fake",
+    memory_is_short: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Engine, FakeRunner, Listener]]:
     """An engine over one fake runner, ready to serve; stopped afterwards."""
     config = config or EngineConfig(check_integrity=True)
@@ -185,6 +194,7 @@ def running_engine(
         deliver=listener,
         metrics=EngineMetrics(model_id),
         assembler=lambda path, name, settings: fake_assembly(runner, settings, name, eos_ids),
+        memory_is_short=memory_is_short,
     )
     engine.start()
     try:

@@ -222,6 +222,7 @@ class FakeRunner:
         self.before_step: Callable[[], None] = lambda: None
         self.num_computed = 0
         self.num_forwards = 0
+        self.num_freed = 0
         self.thread: threading.Thread | None = None
         self._layers = layers or FakeLayers(step=step)
 
@@ -240,6 +241,9 @@ class FakeRunner:
     def next_tokens(self, rows: Sequence[Row], samplers: Sequence[SamplingParams]) -> list[int]:
         assert len(rows) == len(samplers)
         return [100 + self._compute(row, row.num_uncomputed) % (VOCABULARY - 100) for row in rows]
+
+    def free_unused(self) -> None:
+        self.num_freed += 1
 
     def _compute(self, row: Row, num_tokens: int) -> int:
         self.before_step()

@@ -12,7 +12,8 @@ from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
 from engine.commands import Cancel, Submit
 from engine.config import EngineConfig
-from engine.loop import Counters, EngineLoop, LoopParts
+from engine.counters import Counters
+from engine.loop import EngineLoop, LoopParts
 from engine.metrics import EngineMetrics
 from engine.model import runner as runner_module
 from engine.model.loader import LoadedModel

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 
 from engine.cache.row import Row
 from engine.commands import Cancel, Command, DropPin, Pause, Submit, WarmPin
-from engine.config import EngineConfig, Publication, Release
-from engine.loop import Counters, EngineLoop, LoopParts
+from engine.config import (
+    AdmissionMode,
+    EngineConfig,
+    Eviction,
+    PrefillOrder,
+    Publication,
+    Release,
+    WaitOrCompute,
+)
+from engine.counters import Counters
+from engine.loop import EngineLoop, LoopParts
 from engine.metrics import EngineMetrics
 from engine.pin_keeper import PinKeeper
 from engine.request import (
@@ -84,8 +93,12 @@ class SteppedLoop:
         windows: tuple[int, ...] = (),
         recurrent: bool = False,
         checkpoint_share: float = 1.0,
+        eviction: Eviction = Eviction.LRU,
         release: Release = Release.BOUNDARY_PUBLISHED,
         publication: Publication = Publication.INCREMENTAL,
+        wait_or_compute: WaitOrCompute = WaitOrCompute.CHOOSE,
+        prefill_order: PrefillOrder = PrefillOrder.LONGEST_CACHED,
+        admission: AdmissionMode = AdmissionMode.PROTECT_CACHE,
     ) -> None:
         self.clock = Clock()
         layers = FakeLayers(windows, recurrent, storage_step)
@@ -98,8 +111,10 @@ class SteppedLoop:
             windows=windows,
             recurrent=recurrent,
             most_checkpoint_bytes=int(self.budget * checkpoint_share),
+            eviction=eviction,
+            now=self.clock,
         )
-        self.admission = Admission(self.cache, self.budget)
+        self.admission = Admission(self.cache, self.budget, mode=admission, max_running=max_running)
         self.scheduler = Scheduler(
             self.cache,
             self.admission,
@@ -107,6 +122,8 @@ class SteppedLoop:
             prefill_chunk=prefill_chunk,
             step_target_s=step_target_s,
             release=release,
+            wait_or_compute=wait_or_compute,
+            prefill_order=prefill_order,
         )
         self.counters = Counters()
         self.metrics = EngineMetrics("fake")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen
 
-from app.gui.charts.style import SWATCH_HEIGHT, SWATCH_WIDTH, SeriesStyle
+from app.gui.charts.style import SWATCH_HEIGHT, SWATCH_WIDTH, Dash, SeriesStyle
 from app.gui.theme import SPACE, theme
 
 
@@ -39,6 +39,8 @@ def paint_crosshair(
     middle = math.floor(x) + 0.5
     painter.drawLine(QPointF(middle, plot.top()), QPointF(middle, plot.bottom()))
     for reading in measured:
+        if reading.style.dash is Dash.NONE:
+            continue  # it is there as a mark
         reading.style.paint_point(painter, reading.at, 4.0)
     _paint_card(painter, plot, x, moment, measured)
 
@@ -47,13 +49,15 @@ def _paint_card(
     painter: QPainter, plot: QRectF, x: float, moment: str, readings: Sequence[Reading]
 ) -> None:
     metrics = QFontMetricsF(painter.font())
-    line = metrics.height() + SPACE / 2
+    room = painter.viewport().height()
+    # Closer together in a low chart, so that the last reading is not cut off.
+    line = min(metrics.height() + SPACE / 2, (room - 1.5 * SPACE) / (1 + len(readings)))
     names = max((metrics.horizontalAdvance(r.style.name) for r in readings), default=0.0)
     values = max((metrics.horizontalAdvance(r.words) for r in readings), default=0.0)
     rows = SWATCH_WIDTH + SPACE + names + 2 * SPACE + values if readings else 0.0
     width = max(rows, metrics.horizontalAdvance(moment)) + 2 * SPACE
     height = (1 + len(readings)) * line + 1.5 * SPACE
-    card = QRectF(_beside(plot, x, width), plot.top(), width, height)
+    card = QRectF(_beside(plot, x, width), min(plot.top(), room - height), width, height)
 
     ground = theme.color("field")
     ground.setAlphaF(0.96)

@@ -19,13 +19,22 @@ class Legend(QWidget):
         self, styles: Sequence[SeriesStyle], *, named: bool = True, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._styles = tuple(styles)
+        self._styles: tuple[SeriesStyle, ...] = ()
         self._named = named
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setAccessibleName(", ".join(style.name for style in self._styles))
+        self.show_styles(styles)
         theme.changed.connect(self.update)
+
+    def show_styles(self, styles: Sequence[SeriesStyle]) -> None:
+        """Name these from now on."""
+        if tuple(styles) == self._styles:
+            return
+        self._styles = tuple(styles)
+        self.setAccessibleName(", ".join(style.name for style in self._styles))
+        self.updateGeometry()
+        self.update()
 
     def hasHeightForWidth(self) -> bool:
         return True

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPolygonF, QTransform
+from PySide6.QtGui import QPainter, QPen, QPolygonF, QTransform
 
-from app.gui.charts.style import Point, SeriesStyle
+from app.gui.charts.style import POINT_RADIUS, Point, SeriesStyle
 
 Column = Sequence[float]
 
@@ -142,43 +142,101 @@ class Lines:
                 style.paint_point(painter, point)
 
 
+class MarkedLine:
+    """A line, and marks over it where something happened: the second column says how often, and is
+    NaN where it did not."""
+
+    def __init__(self, line: SeriesStyle, mark: SeriesStyle, *, is_share: bool = False) -> None:
+        self.styles = (line, mark)
+        self.is_share = is_share
+        self._line = Lines(line, is_share=is_share)
+        self._column: Column = ()
+        self._marked: dict[int, float] = {}
+
+    def build(self, columns: Sequence[Column]) -> None:
+        self._column, marks = columns
+        self._line.build([self._column])
+        self._marked = {}
+        height = 0.0
+        for index, (value, mark) in enumerate(zip(self._column, marks, strict=True)):
+            height = height if math.isnan(value) else value  # where it is not known, as it was
+            if mark > 0:
+                self._marked[index] = height
+
+    def highest(self) -> float:
+        return self._line.highest()
+
+    def heights(self, index: int) -> list[float]:
+        return [self._column[index], self._marked.get(index, math.nan)]
+
+    def paint(self, painter: QPainter, place: QTransform) -> None:
+        """Of marks that would lie on each other only the first is painted."""
+        self._line.paint(painter, place)
+        _, style = self.styles
+        width = 1 / max(1, len(self._column))
+        last = -math.inf
+        for index, height in self._marked.items():
+            at = place.map(QPointF((index + 0.5) * width, height))
+            if at.x() - last >= 2 * POINT_RADIUS:
+                style.paint_point(painter, at - QPointF(0, 2 * POINT_RADIUS))
+                last = at.x()
+
+
 class Bars:
-    """One bar for each figure that is not nothing."""
+    """Bars laid on each other, the first series at the bottom. What was not measured has no
+    height."""
 
     is_share = False
 
-    def __init__(self, style: SeriesStyle) -> None:
-        self.styles = (style,)
-        self._column: Column = ()
-        self._bars: list[QRectF] = []
+    def __init__(self, *styles: SeriesStyle) -> None:
+        self.styles = styles
+        self._tops: list[list[float]] = []
 
     def build(self, columns: Sequence[Column]) -> None:
-        (self._column,) = columns
-        width = 1 / len(self._column)
-        self._bars = [
-            QRectF((index + 0.1) * width, 0.0, 0.8 * width, value)
-            for index, value in enumerate(self._column)
-            if value > 0
-        ]
+        self._tops = []
+        top = [0.0] * len(columns[0])
+        for column in columns:
+            top = [
+                low + (0.0 if math.isnan(value) else value)
+                for low, value in zip(top, column, strict=True)
+            ]
+            self._tops.append(top)
 
     def highest(self) -> float:
-        return max((bar.height() for bar in self._bars), default=0.0)
+        return _highest(self._tops[-1:])
 
     def heights(self, index: int) -> list[float]:
-        return [self._column[index]]
+        return [top[index] for top in self._tops]
 
     def paint(self, painter: QPainter, place: QTransform) -> None:
-        """On whole pixels, and never thinner than one: edges stay sharp and nothing vanishes."""
-        (style,) = self.styles
-        color = style.pen().color()
+        """On whole pixels, and none smaller than can be seen: edges stay sharp and nothing
+        vanishes."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        for bar in self._bars:
-            mapped = place.mapRect(bar)
-            left, right = round(mapped.left()), max(round(mapped.right()), round(mapped.left()) + 1)
-            bottom = round(mapped.bottom())
-            top = min(round(mapped.top()), bottom - 2)
-            painter.fillRect(left, top, right - left, bottom - top, color)
+        for index in range(len(self._tops[0])):
+            below, ground = 0.0, math.inf
+            for style, tops in zip(self.styles, self._tops, strict=True):
+                if tops[index] > below:
+                    bar = place.mapRect(self._bar(index, below, tops[index]))
+                    ground = _paint_bar(painter, style, bar, ground)
+                below = tops[index]
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+
+    def _bar(self, index: int, bottom: float, top: float) -> QRectF:
+        width = 1 / len(self._tops[0])
+        return QRectF((index + 0.1) * width, bottom, 0.8 * width, top - bottom)
+
+
+def _paint_bar(painter: QPainter, style: SeriesStyle, bar: QRectF, ground: float) -> float:
+    """Above `ground`, the top of the bar below it. Returns this bar's top."""
+    left, right = round(bar.left()), max(round(bar.right()), round(bar.left()) + 1)
+    bottom = min(round(bar.bottom()), ground)
+    top = min(round(bar.top()), bottom - 2)
+    place = QRectF(left, top, right - left, bottom - top)
+    style.paint_fill(painter, place)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(style.pen().color(), 1.0))
+    painter.drawRect(place.adjusted(0, 0, -1, -1))
+    return top
 
 
 def _runs(column: Column) -> list[list[int]]:

@@ -20,6 +20,7 @@ SWATCH_HEIGHT = 10
 class Dash(enum.Enum):
     SOLID = "solid"
     DASHED = "dashed"
+    NONE = "none"  # points alone
 
 
 class Fill(enum.Enum):
@@ -36,6 +37,7 @@ class Point(enum.Enum):
     NONE = "none"
     CIRCLE = "circle"
     DIAMOND = "diamond"
+    TRIANGLE = "triangle"  # points down, at what it marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ class SeriesStyle:
         pen = QPen(theme.color(self.token), LINE_WIDTH)
         pen.setCosmetic(True)
         pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
-        if self.dash is Dash.DASHED:
+        if self.dash is Dash.NONE:
+            pen.setStyle(Qt.PenStyle.NoPen)
+        elif self.dash is Dash.DASHED:
             pen.setDashPattern([4.0, 3.0])
             pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         return pen
@@ -72,20 +76,11 @@ class SeriesStyle:
         """A measured figure: filled, with a rim of the ground, so that it stands out on lines."""
         painter.setPen(QPen(theme.color("card"), 1.0))
         painter.setBrush(theme.color(self.token))
-        if self.point is Point.DIAMOND:
-            reach = radius * 1.35
-            painter.drawPolygon(
-                QPolygonF(
-                    [
-                        at + QPointF(0, -reach),
-                        at + QPointF(reach, 0),
-                        at + QPointF(0, reach),
-                        at + QPointF(-reach, 0),
-                    ]
-                )
-            )
-        else:
+        corners = _CORNERS.get(self.point)
+        if corners is None:
             painter.drawEllipse(at, radius, radius)
+        else:
+            painter.drawPolygon(QPolygonF([at + QPointF(x, y) * radius for x, y in corners]))
 
     def paint_swatch(self, painter: QPainter, rect: QRectF) -> None:
         """The series in small, as legends show it."""
@@ -107,6 +102,10 @@ class SeriesStyle:
         painter.restore()
 
 
+_CORNERS = {  # in radii
+    Point.DIAMOND: ((0, -1.35), (1.35, 0), (0, 1.35), (-1.35, 0)),
+    Point.TRIANGLE: ((-1.35, -1.05), (1.35, -1.05), (0, 1.35)),
+}
 _ALPHA = {Fill.PLAIN: 0.34, Fill.SOLID: 0.9, Fill.HATCHED: 0.16}
 
 

@@ -16,7 +16,6 @@ from app.gui.page import MARGINS, Page
 from app.gui.page_scroll import PageScroll
 from app.gui.pages.dashboard_cards import (
     EvictionsCard,
-    MemoryCard,
     SpeedCard,
     TokensCard,
     TtftCard,
@@ -25,6 +24,7 @@ from app.gui.pages.dashboard_curves import Curves
 from app.gui.pages.dashboard_day import day_curves, unknown_day
 from app.gui.pages.dashboard_empty import FirstRun
 from app.gui.pages.dashboard_live import LiveFigures
+from app.gui.pages.dashboard_memory import MemoryCard
 from app.gui.pages.dashboard_tiles import TodayTiles
 from app.gui.pages.dashboard_today import Today
 from app.gui.segments import Segments
@@ -36,8 +36,8 @@ READ_AGAIN_S = 60
 TWO_COLUMNS_WIDTH = 660
 TEN_MINUTES, DAY = range(2)
 
-# row, column and number of rows of tokens, TTFT, speed, evictions and memory
-_TWO_COLUMNS = ((0, 0, 1), (0, 1, 1), (1, 0, 2), (1, 1, 1), (2, 1, 1))
+# row, column and number of columns of tokens, TTFT, evictions, memory and speed
+_TWO_COLUMNS = ((0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1), (2, 0, 2))
 _ONE_COLUMN = tuple((row, 0, 1) for row in range(5))
 
 
@@ -60,7 +60,7 @@ class Dashboard(Page):
         super().__init__(desk, clock, parent)
         self._now = now
         self._number, records = desk.records_since(0)
-        self._live = LiveFigures(now(), desk.snapshot.totals)
+        self._live = LiveFigures(now(), desk.snapshot)
         self._live.backfill(records)
         self._today = Today()
         self._today.add(records)
@@ -129,7 +129,7 @@ class Dashboard(Page):
 
     def _gather(self) -> None:
         self._number, records = self.desk.records_since(self._number)
-        self._live.observe(self._now(), self.desk.snapshot.totals, records)
+        self._live.observe(self._now(), self.desk.snapshot, records)
         if records:
             self._today.add(records)
             self._new_records = True
@@ -183,7 +183,7 @@ class Dashboard(Page):
         if self._new_records:
             self._new_records = False
             self.tiles.show_figures(self._today.figures(self._now()))
-        self.memory.show_memory(self.desk.snapshot.memory)
+        self.memory.show_snapshot(self.desk.snapshot)
         if self._span.current == TEN_MINUTES:
             self._show_curves()
 
@@ -220,12 +220,12 @@ class Dashboard(Page):
         self.tiles.fit(self.width() - left - right)
 
     def _arrange(self, *, wide: bool) -> None:
-        """In one column or two. Speed, with its two charts, is as high as the two cards beside
-        it."""
-        cards = (self.tokens, self.ttft, self.speed, self.evictions, self.memory)
+        """In one column or two. Speed, with its two charts, is as wide as the page."""
+        cards = (self.tokens, self.ttft, self.evictions, self.memory, self.speed)
         places = _TWO_COLUMNS if wide else _ONE_COLUMN
-        for card, (row, column, num_rows) in zip(cards, places, strict=True):
-            self._cards.addWidget(card, row, column, num_rows, 1)
+        for card, (row, column, num_columns) in zip(cards, places, strict=True):
+            self._cards.addWidget(card, row, column, 1, num_columns)
+        self.speed.arrange(wide=wide)
         self._cards.setColumnStretch(0, 1)
         self._cards.setColumnStretch(1, int(wide))
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import itertools
 
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.gui import text
 from app.gui.charts.chart import Chart
 from app.gui.charts.legend import Legend
-from app.gui.charts.memory_bar import MemoryBar, Share
-from app.gui.charts.plots import Bars, Lines, StackedArea
-from app.gui.charts.style import Fill, Point, SeriesStyle
-from app.gui.pages.dashboard_curves import Curves
+from app.gui.charts.plots import Bars, Lines, MarkedLine, StackedArea
+from app.gui.charts.style import Dash, Fill, Point, SeriesStyle
+from app.gui.pages.dashboard_curves import MIB, Curves, measured_sum, where_any
+from app.gui.pages.dashboard_words import why_it_fell
 from app.gui.theme import SPACE, axis_font, strong_font
-from engine.snapshot import Memory
 
 _CHART_HEIGHT = 96
 _SMALL_CHART_HEIGHT = 72
@@ -75,15 +74,36 @@ class TokensCard(Card):
             translate("dashboard", "Computed"), "computed", self._tokens, fill=Fill.HATCHED
         )
         rate = SeriesStyle(translate("dashboard", "Hit rate"), "secondary", text.percent)
+        made_way = SeriesStyle(
+            translate("dashboard", "Made way"),
+            "warning",
+            _requests,
+            dash=Dash.NONE,
+            point=Point.TRIANGLE,
+        )
         self.chart = Chart(
             translate("dashboard", "Prompt tokens"),
-            [StackedArea(reused, computed), Lines(rate, is_share=True)],
+            [StackedArea(reused, computed), MarkedLine(rate, made_way, is_share=True)],
             _axis_number,
             share_words=text.percent,
         )
         self.chart.setMinimumHeight(_CHART_HEIGHT)
-        self.add(Legend(self.chart.styles))
+        self.legend = Legend(())
+        self.legend.setToolTip(
+            translate(
+                "dashboard",
+                "Reused: prompt tokens that were warm. Hit rate: their share of all. Made way:"
+                " memory ran short, so a request had to stop and went on later from what was kept"
+                " of it.",
+            )
+        )
+        self.why = QLabel()
+        self.why.setFont(axis_font(self.font()))
+        self.why.setProperty("role", "secondary")
+        self.why.setWordWrap(True)
+        self.add(self.legend)
         self.add(self.chart, 1)
+        self.add(self.why)
 
     def show_curves(self, curves: Curves) -> None:
         self._per_second = curves.token_span_s == 1
@@ -95,7 +115,14 @@ class TokensCard(Card):
             else translate("dashboard", "In 15 minutes")
         )
         self.say("" if rate is None else words.format(share=text.percent(rate)), caption)
-        self.chart.set_columns([curves.reused, curves.computed, curves.hit_rate], curves.times)
+        self.chart.set_columns(
+            [curves.reused, curves.computed, curves.hit_rate, curves.made_way], curves.times
+        )
+        num_named = 4 if measured_sum(curves.made_way) else 3
+        self.legend.show_styles(self.chart.styles[:num_named])
+        words = why_it_fell(curves)
+        self.why.setText(words)
+        self.why.setVisible(bool(words))
 
     def _tokens(self, number: float) -> str:
         words = (
@@ -135,92 +162,92 @@ class TtftCard(Card):
 
 
 class SpeedCard(Card):
-    """Prefill above decode: the one is many times faster, so each has a scale of its own."""
+    """Prefill and decode: the one is many times faster, so each has a scale of its own."""
 
     def __init__(self) -> None:
         super().__init__(translate("dashboard", "Speed"))
+        self._halves = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._content.addLayout(self._halves, 1)
         self.prefill = _speed_chart(translate("dashboard", "Prefill"), "third", Point.CIRCLE)
         self.decode = _speed_chart(translate("dashboard", "Decode"), "fourth", Point.DIAMOND)
         for chart in (self.prefill, self.decode):
             chart.setMinimumHeight(_SMALL_CHART_HEIGHT)
-            self.add(Legend(chart.styles))
-            self.add(chart, 1)
+            half = QVBoxLayout()
+            half.setSpacing(SPACE)
+            half.addWidget(Legend(chart.styles))
+            half.addWidget(chart, 1)
+            self._halves.addLayout(half, 1)
+
+    def arrange(self, *, wide: bool) -> None:
+        """Beside each other, or prefill above decode."""
+        beside, above = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._halves.setDirection(beside if wide else above)
+        # Two margins and the gap of the cards above, so that the charts stand in line with theirs.
+        self._halves.setSpacing(6 * SPACE if wide else SPACE)
 
     def show_curves(self, curves: Curves) -> None:
         self.say("", translate("dashboard", "Tokens per second while a request is worked on"))
-        self.prefill.set_columns([curves.prefill], replace(curves.times, labels=()))
+        self.prefill.set_columns([curves.prefill], curves.times)
         self.decode.set_columns([curves.decode], curves.times)
 
 
 class EvictionsCard(Card):
-    """Pages given up for want of room."""
+    """What was given up, by reason. Where a reason did not come up it is not spoken of."""
 
     def __init__(self) -> None:
         super().__init__(translate("dashboard", "Evictions"))
-        pages = SeriesStyle(translate("dashboard", "Evicted"), "fourth", _pages, fill=Fill.PLAIN)
+        styles = (
+            SeriesStyle(
+                translate("dashboard", "Room for answers"), "fourth", _mebibytes, fill=Fill.SOLID
+            ),
+            SeriesStyle(
+                translate("dashboard", "A client’s share"),
+                "computed",
+                _mebibytes,
+                fill=Fill.HATCHED,
+            ),
+            SeriesStyle(
+                translate("dashboard", "Model checkpoints"), "third", _mebibytes, fill=Fill.PLAIN
+            ),
+            SeriesStyle(
+                translate("dashboard", "Memory pressure"), "secondary", _mebibytes, fill=Fill.BARE
+            ),
+        )
         self.chart = Chart(
             translate("dashboard", "Evictions"),
-            [Bars(pages)],
-            lambda number: text.count(round(number)),
+            [Bars(*styles)],
+            _axis_number,
             smallest_step=1,
             empty_words=translate("dashboard", "Nothing was evicted"),
         )
-        self.chart.setMinimumHeight(_SMALL_CHART_HEIGHT)
+        self.chart.setMinimumHeight(_CHART_HEIGHT)
+        self.legend = Legend(())
+        self.legend.setToolTip(
+            translate(
+                "dashboard",
+                "Room for answers: running requests needed it. A client’s share: one client kept"
+                " more than its due. Model checkpoints: the model’s states had more than their"
+                " share. Memory pressure: the machine was short of memory.",
+            )
+        )
+        self.add(self.legend)
         self.add(self.chart, 1)
 
     def show_curves(self, curves: Curves) -> None:
-        number = curves.num_evicted
+        given_up = curves.evicted_bytes
         span = text.duration(curves.eviction_span_s)
-        caption = translate("dashboard", "Pages that made room for others, in {time}")
+        caption = translate("dashboard", "MiB of computed prompts given up, in {time}")
         if curves.eviction_span_s >= 60:
-            caption = translate("dashboard", "Pages that made room for others, in 15 minutes")
-        self.say(_pages(number) if number else "", caption.format(time=span))
-        self.chart.set_columns([curves.evicted], curves.eviction_times)
-
-
-class MemoryCard(Card):
-    """The budget of KV, and who has how much of it."""
-
-    def __init__(self) -> None:
-        super().__init__(translate("dashboard", "Memory"))
-        self._styles = (
-            SeriesStyle(translate("dashboard", "Pinned"), "reused", _bytes, fill=Fill.SOLID),
-            SeriesStyle(translate("dashboard", "Resident"), "reused", _bytes, fill=Fill.PLAIN),
-            SeriesStyle(translate("dashboard", "Running"), "third", _bytes, fill=Fill.HATCHED),
-            SeriesStyle(translate("dashboard", "Free"), "border", _bytes, fill=Fill.BARE),
+            caption = translate("dashboard", "MiB of computed prompts given up, in 15 minutes")
+        self.say(text.size(given_up) if given_up else "", caption.format(time=span))
+        columns = curves.evicted.by_reason
+        came_up = [measured_sum(column) > 0 for column in columns]
+        named = itertools.compress(self.chart.styles, came_up)
+        self.legend.show_styles(tuple(named))
+        first, *others = columns
+        self.chart.set_columns(
+            [first, *(where_any(column) for column in others)], curves.eviction_times
         )
-        self.bar = MemoryBar(translate("dashboard", "Memory"))
-        self._words = [QLabel() for _ in self._styles]
-        legend = QGridLayout()
-        legend.setHorizontalSpacing(3 * SPACE)
-        legend.setVerticalSpacing(SPACE // 4)
-        for number, (style, words) in enumerate(zip(self._styles, self._words, strict=True)):
-            words.setFont(axis_font(self.font()))
-            words.setProperty("role", "secondary")
-            pair = QHBoxLayout()
-            pair.setSpacing(6)
-            pair.addWidget(Legend((style,), named=False))
-            pair.addWidget(words)
-            pair.addStretch(1)
-            legend.addLayout(pair, number // 2, number % 2)
-        self.add(self.bar)
-        self._content.addLayout(legend)
-
-    def show_memory(self, memory: Memory) -> None:
-        others = memory.resident - memory.pinned
-        amounts = (memory.pinned, others, memory.running, max(0, memory.free))
-        for style, words, amount in zip(self._styles, self._words, amounts, strict=True):
-            line = translate("dashboard", "{name} {size}")
-            words.setText(line.format(name=style.name, size=text.size(amount)))
-        used = translate("dashboard", "{used} of {budget}")
-        self.say(
-            used.format(used=text.size(memory.used), budget=text.size(memory.budget))
-            if memory.budget
-            else "",
-            translate("dashboard", "Computed prompts that stay in memory, within the budget"),
-        )
-        shares = [Share(style, amount) for style, amount in zip(self._styles, amounts, strict=True)]
-        self.bar.show_shares(shares, memory.budget)
 
 
 def _speed_chart(name: str, token: str, point: Point) -> Chart:
@@ -248,9 +275,11 @@ def _speed(number: float) -> str:
     return translate("dashboard", "{number} tokens/s").format(number=text.rate(number))
 
 
-def _pages(number: float) -> str:
-    return translate("dashboard", "{number} pages").format(number=text.count(round(number)))
+def _requests(number: float) -> str:
+    if round(number) == 1:
+        return translate("dashboard", "one request")
+    return translate("dashboard", "{number} requests").format(number=text.count(round(number)))
 
 
-def _bytes(number: float) -> str:
-    return text.size(round(number))
+def _mebibytes(number: float) -> str:
+    return text.size(round(number * MIB))

@@ -9,8 +9,25 @@ from statistics import median
 
 from app.gui.charts.axes import TimeAxis
 from app.gui.charts.series import NOTHING
+from app.hit_rate import Cause, Span, why_it_fell
+
+MIB = 1024 * 1024
 
 Column = Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class EvictedColumns:
+    """MiB by reason, as in `Evicted`."""
+
+    capacity: Column
+    quota: Column
+    checkpoint: Column
+    pressure: Column
+
+    @property
+    def by_reason(self) -> tuple[Column, ...]:
+        return (self.capacity, self.quota, self.checkpoint, self.pressure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +37,11 @@ class Curves:
     reused, computed   prompt tokens, in `token_span_s` seconds each
     hit_rate           reused tokens' share of all
     cold, warm         seconds to the first token
+    made_way           requests that were preempted; NaN where none was
     prefill, decode    tokens per second of work
-    evicted            pages in `eviction_span_s` seconds each
+    evicted            in `eviction_span_s` seconds each
     sum_reused, sum_computed   tokens of the whole span of time
+    earlier, lately    what happened in the last `lately_s` seconds, and before
     """
 
     times: TimeAxis
@@ -32,13 +51,17 @@ class Curves:
     reused: Column
     computed: Column
     hit_rate: Column
+    made_way: Column
     cold: Column
     warm: Column
     prefill: Column
     decode: Column
-    evicted: Column
+    evicted: EvictedColumns
     sum_reused: float
     sum_computed: float
+    earlier: Span
+    lately: Span
+    lately_s: int
 
     @property
     def overall_hit_rate(self) -> float | None:
@@ -47,8 +70,13 @@ class Curves:
         return self.sum_reused / total if total else None
 
     @property
-    def num_evicted(self) -> int:
-        return round(measured_sum(self.evicted))
+    def evicted_bytes(self) -> int:
+        return round(MIB * sum(measured_sum(column) for column in self.evicted.by_reason))
+
+    @property
+    def why_it_fell(self) -> Cause:
+        """What became of the hit rate lately."""
+        return why_it_fell(self.earlier, self.lately)
 
     @property
     def times_sooner(self) -> float | None:
@@ -66,6 +94,11 @@ def measured_sum(column: Column) -> float:
 def nothing(count: int) -> array[float]:
     """A column without a figure."""
     return array("d", [NOTHING]) * count
+
+
+def where_any(counts: Column) -> array[float]:
+    """NaN instead of 0."""
+    return array("d", [count if count > 0 else NOTHING for count in counts])
 
 
 def quotient(above: float, below: float) -> float:

@@ -11,13 +11,23 @@ from PySide6.QtCore import QDateTime
 
 from app.gui import text
 from app.gui.charts.axes import TimeAxis
-from app.gui.pages.dashboard_curves import Curves, measured_sum, nothing, quotient
+from app.gui.pages.dashboard_curves import (
+    MIB,
+    Curves,
+    EvictedColumns,
+    measured_sum,
+    nothing,
+    quotient,
+    where_any,
+)
 from app.gui.pages.dashboard_live import LEAST_PREFILL_TOKENS
+from app.hit_rate import Span
 from app.storage.aggregates import MINUTE_S, MinuteRow
 
 BIN_MINUTES = 15
 BIN_S = BIN_MINUTES * MINUTE_S
 QUARTERS = 96
+LATELY = 4  # quarters
 LABEL_EVERY_HOURS = 4
 
 
@@ -39,6 +49,7 @@ def day_curves(minutes: Sequence[MinuteRow]) -> Curves:
         hit_rate=_column(
             [(row.cached_tokens, row.cached_tokens + row.computed_tokens) for row in bins]
         ),
+        made_way=where_any([row.preemptions for row in bins]),
         cold=_column([(row.cold_ttft_sum_s, row.cold_ttft_count) for row in bins]),
         warm=_column([(row.warm_ttft_sum_s, row.warm_ttft_count) for row in bins]),
         prefill=_column(
@@ -48,9 +59,12 @@ def day_curves(minutes: Sequence[MinuteRow]) -> Curves:
             ]
         ),
         decode=_column([(row.completion_tokens, row.decode_s) for row in bins]),
-        evicted=array("d", [row.evicted_pages for row in bins]),
+        evicted=_evicted(bins),
         sum_reused=measured_sum(reused),
         sum_computed=measured_sum(computed),
+        earlier=_summary(bins[:-LATELY]),
+        lately=_summary(bins[-LATELY:]),
+        lately_s=LATELY * BIN_S,
     )
 
 
@@ -65,13 +79,17 @@ def unknown_day() -> Curves:
         reused=column,
         computed=column,
         hit_rate=column,
+        made_way=column,
         cold=column,
         warm=column,
         prefill=column,
         decode=column,
-        evicted=column,
+        evicted=EvictedColumns(column, column, column, column),
         sum_reused=0.0,
         sum_computed=0.0,
+        earlier=Span(),
+        lately=Span(),
+        lately_s=LATELY * BIN_S,
     )
 
 
@@ -86,6 +104,26 @@ def _quarters(minutes: Sequence[MinuteRow]) -> list[list[MinuteRow]]:
 def _sum(rows: Sequence[MinuteRow]) -> MinuteRow:
     filled = (row for row in rows if not row.is_empty)
     return reduce(MinuteRow.plus, filled, MinuteRow(rows[0].started_at))
+
+
+def _evicted(bins: Sequence[MinuteRow]) -> EvictedColumns:
+    evicted = [row.evicted for row in bins]
+    return EvictedColumns(
+        capacity=array("d", [each.capacity / MIB for each in evicted]),
+        quota=array("d", [each.quota / MIB for each in evicted]),
+        checkpoint=array("d", [each.checkpoint / MIB for each in evicted]),
+        pressure=array("d", [each.pressure / MIB for each in evicted]),
+    )
+
+
+def _summary(rows: Sequence[MinuteRow]) -> Span:
+    return Span(
+        reused_tokens=sum(row.cached_tokens for row in rows),
+        computed_tokens=sum(row.computed_tokens for row in rows),
+        preemptions=sum(row.preemptions for row in rows),
+        recomputed_tokens=sum(row.recomputed_tokens for row in rows),
+        evicted_pages=sum(row.evicted_pages for row in rows),
+    )
 
 
 def _tells_speed(row: MinuteRow) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
@@ -17,17 +17,30 @@ from app.gui.charts.series import (
     scaled,
     shares,
 )
-from app.gui.pages.dashboard_curves import Curves, measured_sum, quotient
+from app.gui.pages.dashboard_curves import (
+    MIB,
+    Curves,
+    EvictedColumns,
+    measured_sum,
+    quotient,
+    where_any,
+)
+from app.hit_rate import Span
 from app.storage.aggregates import is_warm
+from app.storage.growth import Growth, GrowthWatch
 from engine.request import RequestRecord
-from engine.snapshot import Totals
+from engine.snapshot import Snapshot
 
 SECONDS = 600
 TOKEN_WINDOW_S = 10
 HIT_RATE_WINDOW_S = 60
 EVICTION_BIN_S = 10
+LATELY_S = 120
 ASLEEP_S = 5  # who was away for longer did not look, and nothing is known of that time
 LEAST_PREFILL_TOKENS = 64  # the speed of shorter ones says more about their overhead
+
+_EVICTED = ("capacity", "quota", "checkpoint", "pressure")
+_COUNTED = ("reused", "computed", "preemptions", "recomputed", "evicted_pages", *_EVICTED)
 
 translate = QCoreApplication.translate
 
@@ -38,7 +51,13 @@ class _Second:
 
     reused: float = 0.0
     computed: float = 0.0
-    evicted: float = 0.0
+    preemptions: float = 0.0
+    recomputed: float = 0.0
+    evicted_pages: float = 0.0
+    capacity: float = 0.0
+    quota: float = 0.0
+    checkpoint: float = 0.0
+    pressure: float = 0.0
     cold_s: float = 0.0
     num_cold: int = 0
     warm_s: float = 0.0
@@ -47,6 +66,19 @@ class _Second:
     prefill_s: float = 0.0
     decode_tokens: int = 0
     decode_s: float = 0.0
+
+    def count(self, growth: Growth) -> None:
+        """What the engine has counted."""
+        totals = growth.totals
+        self.reused += totals.cached_tokens
+        self.computed += totals.prompt_tokens - totals.cached_tokens
+        self.preemptions += totals.preemptions
+        self.recomputed += totals.recomputed_tokens
+        self.evicted_pages += totals.evicted_pages
+        self.capacity += growth.evicted.capacity
+        self.quota += growth.evicted.quota
+        self.checkpoint += growth.evicted.checkpoint
+        self.pressure += growth.evicted.pressure
 
     def add(self, record: RequestRecord) -> None:
         """What is known of a request once it has ended."""
@@ -71,14 +103,12 @@ class LiveFigures:
     Tokens count when a request starts, times and speeds when it ends.
     """
 
-    def __init__(self, now: float, totals: Totals) -> None:
-        """`now` is Unix seconds; `totals` are where the counters stand."""
+    def __init__(self, now: float, snapshot: Snapshot) -> None:
+        """`now` is Unix seconds; `snapshot` has where the counters stand."""
         self._newest = int(now)
-        self._totals = totals
+        self._watch = GrowthWatch(snapshot)
         self._second = _Second()
-        self._reused = RingSeries(SECONDS)
-        self._computed = RingSeries(SECONDS)
-        self._evicted = RingSeries(SECONDS)
+        self._counted = {name: RingSeries(SECONDS) for name in _COUNTED}
         self._cold = RingSeries(SECONDS)
         self._warm = RingSeries(SECONDS)
         self._prefill = RingSeries(SECONDS)
@@ -97,22 +127,16 @@ class LiveFigures:
             start.computed += usage.computed_tokens
         for age in range(min(max(seconds, default=-1), SECONDS - 1), -1, -1):
             second = seconds.get(age, _Second())
-            self._reused.put(age, second.reused)
-            self._computed.put(age, second.computed)
+            self._counted["reused"].put(age, second.reused)
+            self._counted["computed"].put(age, second.computed)
             self._put_speeds(age, second)
 
-    def observe(self, now: float, totals: Totals, records: Iterable[RequestRecord]) -> None:
+    def observe(self, now: float, snapshot: Snapshot, records: Iterable[RequestRecord]) -> None:
         """About once a second: the counters, and the requests that ended since the last time.
 
         Where a clock was set back, or the machine slept, the gap stays empty.
         """
-        before, self._totals = self._totals, totals
-        if totals.requests < before.requests or totals.evicted_pages < before.evicted_pages:
-            before = Totals()  # another engine, which began at zero
-        reused = totals.cached_tokens - before.cached_tokens
-        self._second.reused += reused
-        self._second.computed += totals.prompt_tokens - before.prompt_tokens - reused
-        self._second.evicted += totals.evicted_pages - before.evicted_pages
+        self._second.count(self._watch.look(snapshot))
         for record in records:
             self._second.add(record)
         elapsed = int(now) - self._newest
@@ -121,18 +145,15 @@ class LiveFigures:
         self._newest = int(now)
         self._skip(elapsed - 1)
         second, self._second = self._second, _Second()
-        for ring, figure in (
-            (self._reused, second.reused),
-            (self._computed, second.computed),
-            (self._evicted, second.evicted),
-        ):
-            ring.append(figure)
+        for name, ring in self._counted.items():
+            ring.append(getattr(second, name))
         for ring in (self._cold, self._warm, self._prefill, self._decode):
             ring.append(NOTHING)
         self._put_speeds(0, second)
 
     def curves(self) -> Curves:
-        reused, computed = self._reused.values(), self._computed.values()
+        counted = {name: ring.values() for name, ring in self._counted.items()}
+        reused, computed = counted["reused"], counted["computed"]
         return Curves(
             times=_seconds_axis(),
             eviction_times=_bins_axis(),
@@ -143,14 +164,21 @@ class LiveFigures:
             hit_rate=shares(
                 rolling_sum(reused, HIT_RATE_WINDOW_S), rolling_sum(computed, HIT_RATE_WINDOW_S)
             ),
+            made_way=where_any(counted["preemptions"]),
             cold=self._cold.values(),
             warm=self._warm.values(),
             prefill=self._prefill.values(),
             decode=self._decode.values(),
-            evicted=binned_sums(self._evicted.values(), EVICTION_BIN_S, self._newest),
+            evicted=EvictedColumns(*(self._evicted(counted[name]) for name in _EVICTED)),
             sum_reused=measured_sum(reused),
             sum_computed=measured_sum(computed),
+            earlier=_span(counted, slice(None, -LATELY_S)),
+            lately=_span(counted, slice(-LATELY_S, None)),
+            lately_s=LATELY_S,
         )
+
+    def _evicted(self, num_bytes: Sequence[float]) -> Sequence[float]:
+        return binned_sums(scaled(num_bytes, 1 / MIB), EVICTION_BIN_S, self._newest)
 
     def _age(self, moment: float) -> int:
         return max(0, self._newest - int(moment))
@@ -159,7 +187,7 @@ class LiveFigures:
         """Seconds without a look: nothing happened in a short gap, nothing is known of a long
         one."""
         away = count >= ASLEEP_S
-        for ring in (self._reused, self._computed, self._evicted):
+        for ring in self._counted.values():
             ring.skip(count, NOTHING if away else 0.0)
         for ring in (self._cold, self._warm, self._prefill, self._decode):
             ring.skip(count)
@@ -169,6 +197,19 @@ class LiveFigures:
         self._warm.put(age, quotient(second.warm_s, second.num_warm))
         self._prefill.put(age, quotient(second.prefill_tokens, second.prefill_s))
         self._decode.put(age, quotient(second.decode_tokens, second.decode_s))
+
+
+def _span(counted: Mapping[str, Sequence[float]], when: slice) -> Span:
+    def total(name: str) -> int:
+        return round(measured_sum(counted[name][when]))
+
+    return Span(
+        reused_tokens=total("reused"),
+        computed_tokens=total("computed"),
+        preemptions=total("preemptions"),
+        recomputed_tokens=total("recomputed"),
+        evicted_pages=total("evicted_pages"),
+    )
 
 
 def _ago(seconds: int) -> str:

@@ -11,6 +11,7 @@ from app.desk import Desk
 from app.gui import trouble
 from app.gui.futures import follow
 from app.storage.settings_store import Preferences
+from engine.config import AdmissionMode
 
 
 class Waiting(enum.Enum):
@@ -18,6 +19,7 @@ class Waiting(enum.Enum):
 
     PORT = enum.auto()
     MEMORY = enum.auto()
+    TOGETHER = enum.auto()
     LANGUAGE = enum.auto()
 
 
@@ -72,6 +74,7 @@ class Choices(QObject):
         differing = (
             (Waiting.PORT, now.port != then.port),
             (Waiting.MEMORY, now.kv_budget_bytes != then.kv_budget_bytes),
+            (Waiting.TOGETHER, _together(now) != _together(then)),
             (Waiting.LANGUAGE, now.language is not then.language),
         )
         return frozenset(what for what, differs in differing if differs)
@@ -87,3 +90,7 @@ class Choices(QObject):
         if self._in_force is None:
             self._in_force = preferences
         self.changed.emit(preferences)
+
+
+def _together(preferences: Preferences) -> tuple[AdmissionMode, int | None]:
+    return preferences.admission, preferences.max_running

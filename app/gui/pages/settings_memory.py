@@ -1,4 +1,4 @@
-"""How much memory computed prompts may take, and what fits into it."""
+"""How much memory computed prompts may take, what fits into it, and who may use it at once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from app.gui import text, trouble
 from app.gui.futures import follow
 from app.gui.pages.settings_choices import Choices
 from app.gui.pages.settings_form import Row, Section
+from app.gui.pages.settings_together import AdmissionRow, AtOnceRow
 from app.gui.segments import Segments
 from app.gui.theme import SPACE
 from app.storage.settings_store import Preferences
@@ -57,6 +58,10 @@ class MemorySection(Section):
         self.fits = QLabel()
         self.fits.setWordWrap(True)
         self._lay_out_slider()
+        self.admission = AdmissionRow(choices)
+        self.at_once = AtOnceRow(choices)
+        self.add(self.admission)
+        self.add(self.at_once)
         self._rested = QTimer(self)
         self._rested.setSingleShot(True)
         self._rested.setInterval(STORE_AFTER_MS)

@@ -65,6 +65,8 @@ class RestartBar(QFrame):
                 return self.tr("port")
             case Waiting.MEMORY:
                 return self.tr("memory")
+            case Waiting.TOGETHER:
+                return self.tr("answers at once")
             case Waiting.LANGUAGE:
                 return self.tr("language")
 

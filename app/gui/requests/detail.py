@@ -24,6 +24,7 @@ from app.gui.theme import SPACE, theme
 from engine.request import RequestRecord
 
 _MARK_AREA = 20
+_AWAITED = 2  # its column
 
 
 class DetailPane(QFrame):
@@ -44,9 +45,8 @@ class DetailPane(QFrame):
         self._origin.setProperty("role", "secondary")
         self._phases = PhaseBar()
         self._figures = _Figures()
-        self._explanation = QLabel()
-        self._explanation.setWordWrap(True)
-        self._explanation.setProperty("role", "secondary")
+        self._course = _paragraph()
+        self._explanation = _paragraph()
         self._close = QToolButton()
         self._close.setAutoRaise(True)
         self._close.setAccessibleName(self.tr("Close the details"))
@@ -67,6 +67,9 @@ class DetailPane(QFrame):
         self._origin.setToolTip(record.id)
         self._phases.show_timings(record.timings)
         self._figures.show_record(record)
+        course = words.course(record)
+        self._course.setText(course)
+        self._course.setVisible(bool(course))
         self._explanation.setText(words.explanation(record))
 
     def _lay_out(self) -> None:
@@ -90,6 +93,7 @@ class DetailPane(QFrame):
         inner.setSpacing(2 * SPACE)
         inner.addWidget(self._phases)
         inner.addWidget(self._figures)
+        inner.addWidget(self._course)
         inner.addWidget(self._explanation)
         layout.addLayout(inner)
 
@@ -119,16 +123,24 @@ class _Mark(QWidget):
             draw_mark(QPainter(self), area, self._shown, theme.color(self._shown.token))
 
 
+def _paragraph() -> QLabel:
+    label = QLabel()
+    label.setWordWrap(True)
+    label.setProperty("role", "secondary")
+    return label
+
+
 class _Figures(QWidget):
-    """Numbers over their names, in columns of equal width."""
+    """Numbers over their names, in columns of equal width. What another request computed has its
+    column only where there is some."""
 
     def __init__(self) -> None:
         super().__init__()
         self._values: list[QLabel] = []
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(2 * SPACE)
-        grid.setVerticalSpacing(2)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(2 * SPACE)
+        self._grid.setVerticalSpacing(2)
         for column, name in enumerate(self._names()):
             value = QLabel()
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -138,9 +150,9 @@ class _Figures(QWidget):
             label = QLabel(name)
             label.setProperty("role", "secondary")
             label.setBuddy(value)
-            grid.addWidget(value, 0, column)
-            grid.addWidget(label, 1, column)
-            grid.setColumnStretch(column, 1)
+            self._grid.addWidget(value, 0, column)
+            self._grid.addWidget(label, 1, column)
+            self._grid.setColumnStretch(column, 1)
             self._values.append(value)
 
     def show_record(self, record: RequestRecord) -> None:
@@ -150,6 +162,7 @@ class _Figures(QWidget):
             (
                 text.count(usage.prompt_tokens),
                 f"{text.count(usage.cached_tokens)} ({text.percent(words.cached_share(record))})",
+                text.count(usage.awaited_tokens),
                 text.count(usage.computed_tokens),
                 text.count(usage.completion_tokens),
                 words.ttft_words(record),
@@ -158,11 +171,20 @@ class _Figures(QWidget):
             strict=True,
         ):
             label.setText(value)
+        self._show_column(_AWAITED, bool(usage.awaited_tokens))
+
+    def _show_column(self, column: int, visible: bool) -> None:
+        self._grid.setColumnStretch(column, int(visible))
+        for row in range(self._grid.rowCount()):
+            item = self._grid.itemAtPosition(row, column)
+            if item is not None and (widget := item.widget()) is not None:
+                widget.setVisible(visible)
 
     def _names(self) -> tuple[str, ...]:
         return (
             self.tr("Prompt tokens"),
             self.tr("Reused"),
+            self.tr("Of them awaited"),
             self.tr("Computed"),
             self.tr("Generated"),
             self.tr("First token"),

@@ -167,9 +167,7 @@ def header(column: Column) -> str:
 
 def _tool_tip(row: Row, column: int) -> str:
     if column == Column.CACHED:
-        return QCoreApplication.translate("requests", "{share} of the prompt was reused").format(
-            share=text.percent(row.cached_share)
-        )
+        return words.reuse(row.record)
     if column == Column.STATE:
         return words.explanation(row.record)
     return row.texts[column]

@@ -103,6 +103,71 @@ def explanation(record: RequestRecord) -> str:
             )
 
 
+def course(record: RequestRecord) -> str:
+    """Whether the request waited for another, and whether it had to make way; empty where neither
+    came up."""
+    return "\n".join(filter(None, (_decision(record), _preemptions(record.num_preemptions))))
+
+
+def _decision(record: RequestRecord) -> str:
+    decision = record.decision
+    if decision is None:
+        return ""
+    if not decision.waited:
+        words = QCoreApplication.translate(
+            "requests",
+            "Did not wait for another request that was computing the same beginning ({tokens}"
+            " tokens). First word expected after {compute} this way, {wait} by waiting.",
+        )
+    elif record.usage.awaited_tokens:
+        words = QCoreApplication.translate(
+            "requests",
+            "Waited {parked} for another request that was computing the same beginning ({tokens}"
+            " tokens). First word expected after {wait} this way, {compute} by computing it again.",
+        )
+    else:
+        words = QCoreApplication.translate(
+            "requests",
+            "Waited {parked} for another request that was computing the same beginning ({tokens}"
+            " tokens), but that was not ready in time, so it was computed again.",
+        )
+    return words.format(
+        parked=text.duration(record.timings.parked_s),
+        tokens=text.count(decision.boundary - decision.num_cached),
+        wait=text.duration(decision.wait_s),
+        compute=text.duration(decision.compute_s),
+    )
+
+
+def _preemptions(number: int) -> str:
+    if not number:
+        return ""
+    if number == 1:
+        return QCoreApplication.translate(
+            "requests",
+            "Made way for others once, as memory was short, and went on from what was kept of it.",
+        )
+    return QCoreApplication.translate(
+        "requests",
+        "Made way for others {number} times, as memory was short, and went on from what was kept of"
+        " it.",
+    ).format(number=text.count(number))
+
+
+def reuse(record: RequestRecord) -> str:
+    """How much of the prompt was reused, and how much of that after waiting for it."""
+    share = QCoreApplication.translate("requests", "{share} of the prompt was reused").format(
+        share=text.percent(cached_share(record))
+    )
+    awaited = record.usage.awaited_tokens
+    if not awaited:
+        return share
+    words = QCoreApplication.translate(
+        "requests", "{reused}, {number} tokens of it after waiting for another request"
+    )
+    return words.format(reused=share, number=text.count(awaited))
+
+
 def rate_words(record: RequestRecord) -> str:
     """Tokens per second as a figure; a dash where there is none."""
     rate = decode_rate(record)
@@ -122,7 +187,9 @@ def as_text(record: RequestRecord) -> str:
         f"{record.id} client={record.client or '-'} model={record.model}"
         f" state={record.reason.value} prompt={usage.prompt_tokens}"
         f" cached={usage.cached_tokens} computed={usage.computed_tokens}"
-        f" generated={usage.completion_tokens} queue={timings.queue_s:.3f}s"
+        f" generated={usage.completion_tokens} awaited={usage.awaited_tokens}"
+        f" preemptions={record.num_preemptions}"
+        f" queue={timings.queue_s:.3f}s parked={timings.parked_s:.3f}s"
         f" prefill={timings.prefill_s:.3f}s decode={timings.decode_s:.3f}s"
         f" ttft={timings.ttft_s:.3f}s total={timings.total_s:.3f}s"
     )

@@ -57,7 +57,7 @@ def test_the_clock_stops_at_the_first_text(clock: Clock) -> None:
         yield event(usage=USAGE)
         yield b"data: [DONE]\n"
 
-    assert read_answer(lines(), started=10.0) == Answer(2.5, 250, 234, 3)
+    assert read_answer(lines(), started=10.0) == Answer(2.5, 250, 234, 3, "Warm")
 
 
 def test_an_answer_without_a_word_has_no_first_token() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui import text
@@ -17,9 +17,9 @@ from app.gui.charts.axes import TimeAxis, lay_out
 from app.gui.charts.chart import Chart
 from app.gui.charts.legend import Legend
 from app.gui.charts.memory_bar import MemoryBar, Share
-from app.gui.charts.plots import Bars, Lines, StackedArea
+from app.gui.charts.plots import Bars, Lines, MarkedLine, StackedArea
 from app.gui.charts.series import NOTHING
-from app.gui.charts.style import Fill, Point, SeriesStyle
+from app.gui.charts.style import Dash, Fill, Point, SeriesStyle
 from app.gui.theme import theme
 from app.storage.settings_store import Appearance
 
@@ -27,6 +27,9 @@ REUSED = SeriesStyle("Reused", "reused", lambda n: f"{n:.0f} tokens", fill=Fill.
 COMPUTED = SeriesStyle("Computed", "computed", lambda n: f"{n:.0f} tokens", fill=Fill.HATCHED)
 RATE = SeriesStyle("Hit rate", "secondary", text.percent)
 COLD = SeriesStyle("Cold", "computed", text.duration, point=Point.CIRCLE)
+MARK = SeriesStyle(
+    "Made way", "warning", lambda n: f"{n:.0f}", dash=Dash.NONE, point=Point.TRIANGLE
+)
 TIMES = TimeAxis(((0.0, "then"), (1.0, "now")), lambda place: f"place {place}")
 
 
@@ -214,6 +217,40 @@ def test_areas_leave_gaps_where_nothing_was_measured() -> None:
     assert area.heights(1) == [2.0, 3.0]
 
 
+def test_bars_stand_on_each_other_and_none_vanishes(qtbot: QtBot) -> None:
+    bars = Bars(REUSED, COMPUTED)
+    bars.build([array("d", [1, NOTHING, 100]), array("d", [1, 3, 0.001])])
+    assert bars.heights(0) == [1, 2]
+    assert bars.heights(1) == [0, 3]
+    assert bars.highest() == pytest.approx(100.001)
+    chart = Chart("Evictions", [Bars(REUSED, COMPUTED)], text.rate)
+    qtbot.addWidget(chart)
+    chart.resize(400, 160)
+    chart.set_columns([array("d", [0, 0, 100]), array("d", [0, 0, 0.001])], TIMES)
+    image = chart.grab().toImage()
+    assert has_color(image, "reused")
+    assert has_color(image, "computed")
+
+
+def test_marks_stand_on_the_line_at_what_happened(qtbot: QtBot) -> None:
+    marked = MarkedLine(RATE, MARK, is_share=True)
+    rates = array("d", [NOTHING, 0.8, NOTHING, 0.4])
+    marked.build([rates, array("d", [1, 2, 3, NOTHING])])
+    heights = [marked.heights(index)[1] for index in range(4)]
+    assert heights[:3] == [0.0, 0.8, 0.8]  # where the rate is not known, as it was
+    assert math.isnan(heights[3])
+    assert marked.highest() == 1.0
+    chart = Chart("Prompt tokens", [MarkedLine(RATE, MARK, is_share=True)], text.rate)
+    qtbot.addWidget(chart)
+    chart.resize(400, 160)
+    nothing = array("d", [NOTHING] * 4)
+    chart.set_columns([rates, nothing], TIMES)
+    assert not has_color(chart.grab().toImage(), "warning")
+    chart.set_columns([rates, array("d", [NOTHING, 2, NOTHING, NOTHING])], TIMES)
+    assert has_color(chart.grab().toImage(), "warning")
+    assert chart.words_at(1) == "place 1, Hit rate: 80 %, Made way: 2"
+
+
 @pytest.mark.parametrize("width", [90, 240, 800])
 def test_labels_of_time_stay_apart_and_keep_the_last(qapp: QApplication, width: int) -> None:
     metrics = QFontMetricsF(qapp.font())
@@ -232,6 +269,17 @@ def test_a_legend_takes_another_row_where_it_is_narrow(qtbot: QtBot) -> None:
     assert legend.heightForWidth(legend.minimumSizeHint().width()) == pytest.approx(3 * wide, abs=3)
     assert legend.accessibleName() == "Reused, Computed, Hit rate"
     legend.grab()
+    stack = QWidget()
+    qtbot.addWidget(stack)
+    column = QVBoxLayout(stack)
+    column.addWidget(legend)
+    column.addStretch(1)
+    stack.resize(legend.minimumSizeHint().width() + 30, 300)
+    stack.grab()
+    assert legend.height() >= legend.heightForWidth(legend.width()) > wide
+    legend.show_styles([REUSED, MARK])
+    assert legend.accessibleName() == "Reused, Made way"
+    assert has_color(legend.grab().toImage(), "warning")
 
 
 def test_a_memory_bar_says_its_shares(qtbot: QtBot) -> None:

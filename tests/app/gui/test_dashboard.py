@@ -14,12 +14,13 @@ from pytestqt.qtbot import QtBot
 from app.desk import Desk
 from app.gui.clock import HouseClock
 from app.gui.pages.dashboard import DAY, READ_AGAIN_S, Dashboard
+from app.gui.pages.dashboard_curves import MIB
 from app.gui.pages.dashboard_live import LiveFigures
 from app.gui.segments import Segments
 from app.storage.aggregates import row_of
 from app.storage.errors import DiskFailure
 from engine.request import Timings, Usage
-from engine.snapshot import Memory, Totals
+from engine.snapshot import Capacity, EvictionTotal, Memory, Totals, Waits
 from tests.support.fake_desk import FakeDesk, make_record, quiet_day
 
 NOON = time.mktime((2026, 3, 2, 12, 0, 0, 0, 0, -1))
@@ -76,6 +77,7 @@ def end_request(fake_desk: FakeDesk, clock: HouseClock, moment: Time) -> None:
             prompt_tokens=totals.prompt_tokens + 1000,
             evicted_pages=totals.evicted_pages + 3,
         ),
+        evictions=(EvictionTotal("capacity", "", 3, 3 * MIB),),
     )
     moment.now += 1
     fake_desk.records.append(make_record(1, ended_at=moment.now, **COLD))
@@ -106,7 +108,8 @@ def test_the_first_request_brings_the_charts(
     assert "Cold: latest 5.0 s" in dashboard.ttft.chart.summary()
     assert "Prefill: latest 200 tokens/s" in dashboard.speed.prefill.summary()
     assert "Decode: latest 10.0 tokens/s" in dashboard.speed.decode.summary()
-    assert dashboard.evictions.figure == "3 pages"
+    assert dashboard.evictions.figure == "3 MiB"
+    assert dashboard.evictions.legend.accessibleName() == "Room for answers"
 
 
 def test_a_day_with_requests_is_no_first_run(
@@ -203,10 +206,9 @@ def test_until_the_storage_has_answered_it_is_not_called_the_first_run(
 def test_memory_is_said_in_words(
     qtbot: QtBot, dashboard: Dashboard, fake_desk: FakeDesk, clock: HouseClock
 ) -> None:
-    mib = 1024**2
     fake_desk.snapshot = replace(
         fake_desk.snapshot,
-        memory=Memory(budget=1000 * mib, running=100 * mib, resident=500 * mib, pinned=200 * mib),
+        memory=Memory(budget=1000 * MIB, running=100 * MIB, resident=500 * MIB, pinned=200 * MIB),
         totals=Totals(requests=1),
     )
     show(qtbot, dashboard, fake_desk)
@@ -215,6 +217,76 @@ def test_memory_is_said_in_words(
         dashboard.memory.bar.accessibleDescription()
         == "Pinned: 200 MiB, Resident: 300 MiB, Running: 100 MiB, Free: 400 MiB"
     )
+    assert dashboard.memory.waiting.text() == "Nobody waits"
+    assert not dashboard.memory.capacity.isVisible()
+
+
+def test_what_answers_may_not_push_out_is_told_apart(
+    qtbot: QtBot, dashboard: Dashboard, fake_desk: FakeDesk, clock: HouseClock
+) -> None:
+    memory = Memory(budget=1000 * MIB, running=100 * MIB, resident=500 * MIB, pinned=200 * MIB)
+    fake_desk.snapshot = replace(
+        fake_desk.snapshot,
+        memory=memory,
+        capacity=Capacity(max_running=6, hot_bytes=180 * MIB, reserve_bytes=180 * MIB),
+        totals=Totals(requests=1),
+        num_waiting=2,
+        waits_for=Waits.MEMORY,
+    )
+    show(qtbot, dashboard, fake_desk)
+    card = dashboard.memory
+    assert card.bar.accessibleDescription() == (
+        "Pinned: 200 MiB, Protected: 180 MiB, Resident: 120 MiB, Running: 100 MiB, Free: 400 MiB"
+    )
+    assert card.capacity.text() == "Up to 6 answers at once: 180 MiB stay for warm prefixes"
+    assert card.waiting.text() == "2 wait for memory"
+    fake_desk.snapshot = replace(
+        fake_desk.snapshot, capacity=Capacity(max_running=6, reserve_bytes=900 * MIB)
+    )
+    clock.second.emit()
+    assert "Protected: 300 MiB, Resident: 0 bytes" in card.bar.accessibleDescription()
+
+
+def test_requests_that_made_way_are_marked_and_less_reuse_is_explained(
+    qtbot: QtBot, dashboard: Dashboard, fake_desk: FakeDesk, clock: HouseClock, moment: Time
+) -> None:
+    show(qtbot, dashboard, fake_desk)
+    end_request(fake_desk, clock, moment)
+    assert dashboard.tokens.legend.accessibleName() == "Reused, Computed, Hit rate"
+    assert not dashboard.tokens.why.isVisible()
+    warm = replace(fake_desk.snapshot.totals, prompt_tokens=20_000, cached_tokens=19_000)
+    fake_desk.snapshot = replace(fake_desk.snapshot, totals=warm)
+    for _ in range(121):
+        moment.now += 1
+        clock.second.emit()
+    short = replace(warm, prompt_tokens=30_000, preemptions=2, recomputed_tokens=5000)
+    fake_desk.snapshot = replace(fake_desk.snapshot, totals=short)
+    moment.now += 1
+    clock.second.emit()
+    assert dashboard.tokens.legend.accessibleName() == "Reused, Computed, Hit rate, Made way"
+    assert "Made way: 2 requests" in dashboard.tokens.chart.words_at(599)
+    assert "Made way" not in dashboard.tokens.chart.words_at(598)
+    assert dashboard.tokens.why.text().startswith("Hit rate 95 % → 0 % in the last 2 minutes")
+    assert "had to make way" in dashboard.tokens.why.text()
+
+
+def test_only_reasons_that_came_up_are_spoken_of(
+    qtbot: QtBot, dashboard: Dashboard, fake_desk: FakeDesk
+) -> None:
+    fake_desk.minutes[-1] = replace(
+        row_of(make_record(1, ended_at=NOON, **COLD)),
+        capacity_bytes=2 * MIB,
+        checkpoint_bytes=MIB,
+        evicted_bytes=9 * MIB,
+    )
+    show(qtbot, dashboard, fake_desk)
+    span = dashboard.header_controls()
+    assert isinstance(span, Segments)
+    span.choose(DAY)
+    card = dashboard.evictions
+    assert card.figure == "3 MiB"
+    assert card.legend.accessibleName() == "Room for answers, Model checkpoints"
+    assert card.chart.words_at(95).endswith("Room for answers: 2 MiB, Model checkpoints: 1 MiB")
 
 
 @pytest.mark.parametrize("width", [572, 752, 1200])

@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 
 from app.gui.charts.series import extent
+from app.gui.pages.dashboard_curves import MIB
 from app.gui.pages.dashboard_day import day_curves
 from app.gui.pages.dashboard_live import SECONDS, LiveFigures
 from app.gui.pages.dashboard_today import Today, prefill_s_per_token
+from app.hit_rate import Cause, Span
 from app.storage.aggregates import MinuteRow, row_of
 from engine.request import Timings, Usage
-from engine.snapshot import Totals
+from engine.snapshot import EvictionTotal, Snapshot, Totals
 from tests.support.fake_desk import make_record, quiet_day
 
 NOON = time.mktime((2026, 3, 2, 12, 0, 0, 0, 0, -1))
@@ -28,9 +30,13 @@ WARM = {
 }
 
 
-def totals(requests: int, prompt: int, cached: int, evicted: int = 0) -> Totals:
-    return Totals(
-        requests=requests, prompt_tokens=prompt, cached_tokens=cached, evicted_pages=evicted
+def totals(requests: int, prompt: int, cached: int, evicted: int = 0) -> Snapshot:
+    """The engine with these totals; `evicted` pages of a MiB each made room."""
+    return Snapshot(
+        totals=Totals(
+            requests=requests, prompt_tokens=prompt, cached_tokens=cached, evicted_pages=evicted
+        ),
+        evictions=(EvictionTotal("capacity", "", evicted, evicted * MIB),),
     )
 
 
@@ -45,7 +51,7 @@ def test_counters_become_tokens_per_second() -> None:
     assert (curves.reused[-1], curves.computed[-1]) == (80.0, 20.0)  # a tenth: mean of ten seconds
     assert curves.hit_rate[-1] == pytest.approx(0.8)
     assert curves.overall_hit_rate == pytest.approx(0.8)
-    assert curves.num_evicted == 6
+    assert curves.evicted_bytes == 6 * MIB
     assert math.isnan(curves.reused[-2])
 
 
@@ -101,7 +107,46 @@ def test_another_engine_begins_at_zero() -> None:
     live = LiveFigures(NOON, totals(50, 9000, 9000, 100))
     live.observe(NOON + 1, totals(1, 200, 50, 3), [])
     curves = live.curves()
-    assert (curves.sum_reused, curves.sum_computed, curves.num_evicted) == (50, 150, 3)
+    assert (curves.sum_reused, curves.sum_computed) == (50, 150)
+    assert curves.evicted_bytes == 3 * MIB
+
+
+def test_evictions_are_told_apart_by_reason_in_bins_of_ten_seconds() -> None:
+    live = LiveFigures(NOON, Snapshot())
+    for second in (1, 2):
+        evictions = (
+            EvictionTotal("capacity", "a", 0, 4 * MIB * second),
+            EvictionTotal("capacity", "b", 0, 2 * MIB * second),
+            EvictionTotal("quota", "b", 0, MIB),
+            EvictionTotal("memory pressure", "", 0, MIB // 2),
+        )
+        live.observe(NOON + second, Snapshot(evictions=evictions), [])
+    columns = live.curves().evicted
+    assert [column[-1] for column in columns.by_reason] == [12, 1, 0, 0.5]
+    assert len(columns.capacity) == 60
+
+
+def test_a_request_that_made_way_marks_its_second() -> None:
+    live = LiveFigures(NOON, Snapshot())
+    live.observe(NOON + 1, Snapshot(totals=Totals(preemptions=2)), [])
+    live.observe(NOON + 2, Snapshot(totals=Totals(preemptions=2)), [])
+    made_way = live.curves().made_way
+    assert made_way[-2] == 2
+    assert math.isnan(made_way[-1])
+
+
+def test_the_last_two_minutes_are_compared_with_those_before() -> None:
+    live = LiveFigures(NOON, Snapshot())
+    live.observe(NOON + 1, totals(10, 10_000, 9000), [])
+    for second in range(2, 122):
+        live.observe(NOON + second, totals(10, 10_000, 9000), [])
+    before = totals(10, 10_000, 9000)
+    losses = replace(totals(20, 20_000, 11_000, 300).totals, preemptions=2, recomputed_tokens=900)
+    live.observe(NOON + 122, replace(before, totals=losses), [])
+    curves = live.curves()
+    assert curves.earlier == Span(reused_tokens=9000, computed_tokens=1000)
+    assert curves.lately == Span(2000, 8000, 2, 900, 300)
+    assert curves.why_it_fell is Cause.PREEMPTION
 
 
 def test_requests_before_the_first_look_are_there() -> None:
@@ -139,11 +184,34 @@ def test_a_day_is_quarters_of_an_hour_on_the_clock() -> None:
     assert ("12:00") in [label for _, label in curves.times.labels]
 
 
+def test_a_day_knows_reasons_preemptions_and_its_last_hour() -> None:
+    minutes = quiet_day(NOON + 14 * 60)
+    warm = MinuteRow(minutes[600].started_at, cached_tokens=9000, computed_tokens=1000)
+    short = MinuteRow(
+        minutes[-1].started_at,
+        cached_tokens=2000,
+        computed_tokens=8000,
+        evicted_pages=300,
+        capacity_bytes=3 * MIB,
+        checkpoint_bytes=MIB,
+        preemptions=4,
+    )
+    curves = day_curves([*minutes[:600], warm, *minutes[601:-1], short])
+    assert [column[-1] for column in curves.evicted.by_reason] == [3, 0, 1, 0]
+    assert curves.evicted_bytes == 4 * MIB
+    assert curves.made_way[-1] == 4
+    assert math.isnan(curves.made_way[-2])
+    assert curves.earlier == Span(reused_tokens=9000, computed_tokens=1000)
+    assert curves.lately == Span(2000, 8000, preemptions=4, evicted_pages=300)
+    assert curves.lately_s == 3600
+
+
 def test_a_quiet_day_has_nothing_to_say() -> None:
     curves = day_curves(quiet_day(NOON))
     assert curves.overall_hit_rate is None
     assert curves.times_sooner is None
     assert extent(curves.warm) is None
+    assert curves.why_it_fell is Cause.NOTHING
 
 
 # Today

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QDate, QModelIndex, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
@@ -26,7 +26,7 @@ from app.gui.requests.words import RequestState
 from app.gui.theme import theme
 from app.storage.errors import DatabaseCorrupt
 from app.storage.settings_store import Appearance
-from engine.request import FinishReason, RequestRecord, Timings, Usage
+from engine.request import Decision, FinishReason, RequestRecord, Timings, Usage
 from tests.support.fake_desk import FakeDesk, make_record
 
 MakePage = Callable[[], RequestsPage]
@@ -155,11 +155,54 @@ def test_the_first_token_is_not_of_the_decode_rate(
     assert words.decode_rate(record) == rate
 
 
+def decided(*, waited: bool, awaited_tokens: int = 0) -> RequestRecord:
+    return make_record(
+        1,
+        usage=Usage(2048, 1920, 41, awaited_tokens),
+        timings=Timings(queue_s=1.3, parked_s=1.2),
+        decision=Decision(waited, "chatcmpl-0007", 512, 32, wait_s=1.4, compute_s=2.9),
+    )
+
+
+def test_a_wait_for_another_is_told_with_its_reason() -> None:
+    assert words.course(decided(waited=True, awaited_tokens=480)) == (
+        "Waited 1.2 s for another request that was computing the same beginning (480 tokens)."
+        " First word expected after 1.4 s this way, 2.9 s by computing it again."
+    )
+    assert words.course(decided(waited=False)) == (
+        "Did not wait for another request that was computing the same beginning (480 tokens)."
+        " First word expected after 2.9 s this way, 1.4 s by waiting."
+    )
+    assert words.course(decided(waited=True)).endswith(
+        "but that was not ready in time, so it was computed again."
+    )
+
+
+@pytest.mark.parametrize(("number", "times"), [(1, "once"), (3, "3 times")])
+def test_how_often_it_made_way(number: int, times: str) -> None:
+    record = make_record(1, num_preemptions=number)
+    assert words.course(record).startswith(f"Made way for others {times}, as memory was short")
+
+
+def test_a_request_that_only_ran_has_no_course() -> None:
+    assert words.course(make_record(1)) == ""
+
+
+def test_what_another_computed_is_told_beside_what_was_reused() -> None:
+    record = decided(waited=True, awaited_tokens=480)
+    assert words.reuse(record) == (
+        "94 % of the prompt was reused, 480 tokens of it after waiting for another request"
+    )
+    assert words.reuse(make_record(1)) == "94 % of the prompt was reused"
+
+
 def test_as_text_has_ids_sizes_and_times() -> None:
     line = words.as_text(make_record(7))
     assert line.startswith("chatcmpl-0007 client=OpenAI/Python")
     assert "prompt=2048 cached=1920 computed=128 generated=41" in line
     assert "ttft=0.620s" in line
+    assert "awaited=0 preemptions=0" in line
+    assert "parked=1.200s" in words.as_text(decided(waited=True))
 
 
 # The page
@@ -301,8 +344,28 @@ def test_details_of_the_chosen_request(
     assert page.detail.isVisible()
     (bar,) = page.detail.findChildren(PhaseBar)
     assert bar.accessibleDescription() == "Waiting 20 ms, Prompt 600 ms, Answer 4.0 s"
+    assert not label_of(page, "Of them awaited").isVisible()
     qtbot.keyClick(page.table, Qt.Key.Key_Escape)
     assert not page.detail.isVisible()
+
+
+def label_of(page: RequestsPage, words: str) -> QLabel:
+    (label,) = (label for label in page.detail.findChildren(QLabel) if label.text() == words)
+    return label
+
+
+def test_details_of_one_that_waited_and_made_way(
+    qtbot: QtBot, fake_desk: FakeDesk, make_page: MakePage
+) -> None:
+    waited = decided(waited=True, awaited_tokens=480)
+    record = dataclasses.replace(waited, num_preemptions=1)
+    fake_desk.history = (record,)
+    page = make_page()
+    qtbot.waitUntil(lambda: len(shown(page)) == 1)
+    page.table.selectRow(0)
+    assert label_of(page, "Of them awaited").isVisible()
+    assert label_of(page, "480").isVisible()
+    assert label_of(page, words.course(record)).isVisible()
 
 
 def test_a_row_is_copied_as_text(qtbot: QtBot, fake_desk: FakeDesk, make_page: MakePage) -> None:

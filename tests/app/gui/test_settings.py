@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QLineEdit
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.desk import Desk
@@ -23,6 +23,7 @@ from app.paths import Paths
 from app.remove import Kind, NotOndols, Removal, Thing
 from app.storage.errors import DiskFull, NewerDatabase
 from app.storage.settings_store import Appearance, Language, Preferences
+from engine.config import AdmissionMode
 from engine.errors import ModelError
 from engine.model.info import AttentionMode
 from engine.snapshot import EngineState, Snapshot
@@ -149,6 +150,7 @@ def test_nothing_can_be_set_before_it_is_read(
     page = make_page()
     controls = (
         page.model.choose, page.memory.how, page.memory.slider, page.server.port,
+        page.memory.admission.choice, page.memory.at_once.choice,
         page.server.login, page.look.appearance, page.look.language,
     )  # fmt: skip
     assert not any(control.isEnabled() for control in controls)
@@ -292,6 +294,61 @@ def test_small_windows_give_smaller_conversations(
     fake_desk.snapshot = dataclasses.replace(READY, seq=3)
     clock.tick()
     qtbot.waitUntil(lambda: "once a model is loaded" in page.memory.fits.text())
+
+
+def choose(combo: QComboBox, data: object) -> None:
+    """As a person does."""
+    number = combo.findData(data)
+    combo.setCurrentIndex(number)
+    combo.activated.emit(number)
+
+
+@pytest.mark.parametrize("mode", list(AdmissionMode))
+def test_each_way_of_sharing_memory_is_explained_and_stored(
+    qtbot: QtBot, page: SettingsPage, fake_desk: FakeDesk, mode: AdmissionMode
+) -> None:
+    row = page.memory.admission
+    before = row.help.text()
+    assert row.choice.currentData() is AdmissionMode.PROTECT_CACHE
+    choose(row.choice, mode)
+    assert fake_desk.stored_preferences.admission is mode
+    assert (row.help.text() == before) is (mode is AdmissionMode.PROTECT_CACHE)
+    assert row.help.text() == row.choice.currentData(Qt.ItemDataRole.ToolTipRole)
+    wait_for_answers(qtbot, page, fake_desk)
+    assert page.restart_bar.isVisible() is (mode is not AdmissionMode.PROTECT_CACHE)
+
+
+def test_how_many_answers_at_once_waits_for_a_restart(
+    qtbot: QtBot, page: SettingsPage, fake_desk: FakeDesk
+) -> None:
+    row = page.memory.at_once
+    assert row.choice.currentText() == "Automatic"
+    assert "Automatic stops at 16." in row.help.text()
+    choose(row.choice, 4)
+    qtbot.waitUntil(page.restart_bar.isVisible)
+    assert fake_desk.stored_preferences.max_running == 4
+    assert page.restart_bar.what.text() == "Takes effect after a restart: answers at once"
+    choose(row.choice, None)
+    qtbot.waitUntil(lambda: not page.restart_bar.isVisible())
+    assert fake_desk.stored_preferences.max_running is None
+
+
+def test_a_number_that_is_not_offered_is_shown_as_it_is(
+    qtbot: QtBot, fake_desk: FakeDesk, make_page: Callable[[], SettingsPage]
+) -> None:
+    fake_desk.stored_preferences = Preferences(max_running=5)
+    page = make_page()
+    qtbot.waitUntil(page.memory.at_once.choice.isEnabled)
+    assert page.memory.at_once.choice.currentText() == "5"
+
+
+def test_a_way_of_sharing_that_cannot_be_stored_says_why(
+    qtbot: QtBot, page: SettingsPage, fake_desk: FakeDesk
+) -> None:
+    fake_desk.errors["update_preferences"] = DiskFull("The disk is full.")
+    choose(page.memory.admission.choice, AdmissionMode.AUTO)
+    qtbot.waitUntil(page.memory.admission.note.isVisible)
+    assert page.memory.admission.note.text() == "The disk is full."
 
 
 @pytest.mark.parametrize(

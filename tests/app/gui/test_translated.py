@@ -24,8 +24,8 @@ from app.gui.window import Window
 from app.paths import Paths
 from app.remove import Kind, Removal, Thing
 from app.storage.content import TemplateKind
-from engine.request import FinishReason
-from engine.snapshot import EngineState, Memory, PinState
+from engine.request import Decision, FinishReason, Usage
+from engine.snapshot import Capacity, EngineState, Memory, PinState, Waits
 from tests.support.fake_desk import MODEL, READY, FakeDesk, make_record
 from tests.support.pseudo import PseudoTranslator, texts, untranslated
 
@@ -69,10 +69,34 @@ def full_desk(fake_desk: FakeDesk) -> FakeDesk:
             template.id, state, num_tokens=100, done_tokens=40, num_bytes=2**20, error="zorp"
         )
     fake_desk.records = [
-        make_record(number, reason=reason) for number, reason in enumerate(FinishReason)
+        make_record(
+            number,
+            reason=reason,
+            usage=Usage(2048, 1920, 41, awaited_tokens=480),
+            decision=Decision(bool(number % 2), "chatcmpl-0", 512, 32, 1.4, 2.9),
+            num_preemptions=number,
+        )
+        for number, reason in enumerate(FinishReason)
     ]
     fake_desk.history = tuple(reversed(fake_desk.records))
-    fake_desk.show(memory=Memory(2**30, 2**20, 2**28, 2**26), num_running=2, num_waiting=1)
+    fake_desk.show(
+        memory=Memory(2**30, 2**20, 2**28, 2**26),
+        capacity=Capacity(max_running=6, mean_tokens=400.0, hot_bytes=2**27, reserve_bytes=2**27),
+        num_running=2,
+        num_waiting=3,
+        num_parked=1,
+        waits_for=Waits.MEMORY,
+    )
+    fake_desk.minutes[-1] = replace(
+        fake_desk.minutes[-1],
+        cached_tokens=100,
+        computed_tokens=900,
+        capacity_bytes=2**20,
+        quota_bytes=2**20,
+        checkpoint_bytes=2**20,
+        pressure_bytes=2**20,
+        preemptions=2,
+    )
     return fake_desk
 
 

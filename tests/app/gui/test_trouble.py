@@ -21,6 +21,7 @@ from app.remove import NotOndols
 from app.storage import errors as storage
 from app.storage.settings_store import Language
 from engine import errors as engine
+from engine.memory_keeper import SHRUNK
 from engine.snapshot import EngineState, Snapshot
 
 HANGUL = re.compile("[가-힣]")
@@ -92,6 +93,13 @@ def test_why_the_engine_is_in_its_state() -> None:
     assert trouble.reason(loading) == ""
     assert HANGUL.search(trouble.refusal("It is too large."))
     assert trouble.refusal("") == ""
+
+
+@pytest.mark.usefixtures("korean")
+def test_what_is_unusual_about_the_engine() -> None:
+    assert HANGUL.search(trouble.notice(Snapshot(notice=SHRUNK)))
+    assert trouble.notice(Snapshot(notice="Something else.")) == "Something else."
+    assert trouble.notice(Snapshot()) == ""
 
 
 @pytest.mark.usefixtures("korean")

@@ -236,6 +236,24 @@ def test_a_broken_model_is_stated_with_the_way_out(
     assert not notice.isVisible()
 
 
+def test_what_is_unusual_is_a_quiet_line(
+    fake_desk: FakeDesk, clock: HouseClock, window: Window
+) -> None:
+    fake_desk.show(notice="The cache is smaller for now.")
+    clock.tick()
+    notice = window.findChild(Notice)
+    assert notice.isVisible()
+    assert notice.accessibleName() == "The cache is smaller for now."
+    assert not notice.findChild(QPushButton).isVisible()
+    fake_desk.storage_trouble = DiskFull("The disk is full.")
+    clock.second.emit()
+    assert notice.accessibleName() == "History is not being stored"
+    fake_desk.storage_trouble = None
+    fake_desk.show(notice="")
+    clock.tick()
+    assert not notice.isVisible()
+
+
 def test_history_that_is_not_stored_is_told(
     fake_desk: FakeDesk, clock: HouseClock, window: Window
 ) -> None:

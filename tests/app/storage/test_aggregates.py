@@ -7,6 +7,7 @@ from sqlite_utils import Database
 
 from app.storage import aggregates
 from app.storage.aggregates import MinuteRow, is_warm, minute_of, row_of
+from app.storage.growth import Evicted
 from engine.request import Usage
 from tests.support.storage import NOON, make_record
 
@@ -69,8 +70,26 @@ def test_shares_add_up_and_peaks_are_compared(db: Database) -> None:
         row_of(make_record(1, prompt=100, cached=0, ttft_s=0.5)),
         row_of(make_record(2, prompt=100, cached=0, ttft_s=2.0)),
         row_of(make_record(3, prompt=100, cached=80, ttft_s=0.25)),
-        MinuteRow(MINUTE, evicted_pages=3, evicted_bytes=300, peak_resident_bytes=10),
-        MinuteRow(MINUTE, evicted_pages=1, evicted_bytes=100, peak_resident_bytes=7),
+        MinuteRow(
+            MINUTE,
+            evicted_pages=3,
+            evicted_bytes=300,
+            capacity_bytes=200,
+            quota_bytes=90,
+            preemptions=2,
+            peak_resident_bytes=10,
+        ),
+        MinuteRow(
+            MINUTE,
+            evicted_pages=1,
+            evicted_bytes=100,
+            capacity_bytes=50,
+            checkpoint_bytes=30,
+            pressure_bytes=20,
+            preemptions=1,
+            recomputed_tokens=40,
+            peak_resident_bytes=7,
+        ),
         MinuteRow(MINUTE, peak_pinned_bytes=5, peak_running_bytes=9),
     ]
     expected = MinuteRow(
@@ -91,6 +110,12 @@ def test_shares_add_up_and_peaks_are_compared(db: Database) -> None:
         warm_ttft_max_s=0.25,
         evicted_pages=4,
         evicted_bytes=400,
+        capacity_bytes=250,
+        quota_bytes=90,
+        checkpoint_bytes=30,
+        pressure_bytes=20,
+        preemptions=3,
+        recomputed_tokens=40,
         peak_resident_bytes=10,
         peak_pinned_bytes=5,
         peak_running_bytes=9,
@@ -99,6 +124,7 @@ def test_shares_add_up_and_peaks_are_compared(db: Database) -> None:
     for share in shares:
         together = together.plus(share)
     assert together == expected
+    assert together.evicted == Evicted(capacity=250, quota=90, checkpoint=30, pressure=20)
     aggregates.add(db, shares[:4])
     aggregates.add(db, shares[4:])
     assert aggregates.last_24_hours(db, now=NOON)[-1] == expected

@@ -8,7 +8,7 @@ from sqlite_utils import Database
 from app.storage import recorder
 from app.storage.aggregates import MinuteRow
 from app.storage.store import Store
-from engine.snapshot import Memory, Snapshot, Totals
+from engine.snapshot import EvictionTotal, Memory, Snapshot, Totals
 from tests.support.storage import NOON, Clock, make_record
 from tests.support.waiting import wait_until
 
@@ -133,6 +133,31 @@ def test_evictions_are_the_growth_of_the_totals(store: Store, clock: Clock) -> N
     first, second = store.last_24_hours().result(WAIT_S)[-2:]
     assert (first.evicted_pages, first.evicted_bytes) == (10, 1000)
     assert (second.evicted_pages, second.evicted_bytes) == (5, 500)
+
+
+def test_evictions_have_their_reason_and_preemptions_are_counted(store: Store) -> None:
+    for number in (1, 3):
+        store.observe(
+            Snapshot(
+                totals=Totals(requests=5, preemptions=number, recomputed_tokens=100 * number),
+                evictions=(
+                    EvictionTotal("capacity", "a", 0, 10 * number),
+                    EvictionTotal("quota", "b", 0, 5),
+                    EvictionTotal("checkpoint limit", "b", 0, 7 * number),
+                    EvictionTotal("memory pressure", "", 0, 2),
+                    EvictionTotal("empty room", "", 0, 1000 * number),
+                ),
+            )
+        )
+    assert present_minute(store) == MinuteRow(
+        MINUTE,
+        capacity_bytes=30,
+        quota_bytes=5,
+        checkpoint_bytes=21,
+        pressure_bytes=2,
+        preemptions=3,
+        recomputed_tokens=300,
+    )
 
 
 def test_an_idle_engine_writes_nothing(store: Store, writes: Callable[[], int]) -> None:

@@ -123,6 +123,14 @@ def test_what_version_1_wrote_is_all_there(version_1: Path) -> None:
         assert (minute.started_at, minute.peak_resident_bytes) == (1800000540, 4096)
 
 
+def test_before_there_were_reasons_all_was_evicted_for_room(version_1: Path) -> None:
+    with closing(sqlite3.connect(version_1)) as connection, connection:
+        connection.execute("UPDATE minute SET evicted_pages = 3, evicted_bytes = 300")
+    with closing(open_database(version_1)) as db:
+        minute = aggregates.last_24_hours(db, now=1800000599.0)[-1]
+    assert (minute.capacity_bytes, minute.quota_bytes, minute.preemptions) == (300, 0, 0)
+
+
 def test_a_migration_with_a_backup_before_it(version_1: Path) -> None:
     before = dump(version_1)
     with closing(open_database(version_1, (*MIGRATIONS, add_owner))) as db:

@@ -10,11 +10,14 @@ from sqlite_utils import Database
 from app.settings import DEFAULT_PORT, SettingsError
 from app.storage import settings_store
 from app.storage.settings_store import Appearance, Language, Preferences
+from engine.config import AdmissionMode
 
 CHOSEN = Preferences(
     model_folder=Path("/models/온돌"),
     port=9000,
     kv_budget_bytes=2**33,
+    admission=AdmissionMode.AUTO,
+    max_running=8,
     appearance=Appearance.DARK,
     language=Language.KOREAN,
     start_at_login=True,
@@ -56,6 +59,7 @@ def test_only_what_changes_is_written(db: Database) -> None:
     [
         ({"port": -1}, "between 0 and 65535, not -1"),
         ({"port": 65_536}, "between 0 and 65535"),
+        ({"max_running": 0}, "At least one request must run, not 0"),
         ({"kv_budget_bytes": 1000}, r"1000 bytes is too small; the least is 1\.0 MiB"),
     ],
 )
@@ -74,6 +78,10 @@ def test_values_that_cannot_work(db: Database, change: dict[str, Any], complaint
         ("port", "null"),
         ("kv_budget_bytes", "1.5"),
         ("kv_budget_bytes", "1"),
+        ("admission", '"all"'),
+        ("admission", "null"),
+        ("max_running", "0"),
+        ("max_running", "true"),
         ("model_folder", "[]"),
         ("appearance", '"pink"'),
         ("appearance", "[]"),

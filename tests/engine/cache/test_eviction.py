@@ -11,6 +11,8 @@ from __future__ import annotations
 import pytest
 
 from engine.cache.cost import KVCost
+from engine.cache.eviction import Group, Loss, Rank
+from engine.cache.kept import Kept
 from engine.cache.page import Page
 from engine.cache.prefix_cache import PrefixCache
 from tests.support.cache import IDENTITY, compute, make_cache, run
@@ -177,8 +179,12 @@ def test_reset_is_refused_while_a_row_runs_and_spares_what_is_held() -> None:
 class FavourEven:
     """A policy of another kind: pages whose first token is even are worth more."""
 
-    def rank(self, page: Page) -> float:
-        return float(page.key[0] % 2 == 0)
+    def price(self, loss: Loss) -> float:
+        return 0.0
+
+    def rank(self, kept: Kept, price: float, *, over_share: bool) -> Rank:
+        assert isinstance(kept, Page)
+        return Rank(Group.FAIR, kept.key[0] % 2 == 0)
 
 
 def test_another_policy_may_rank_otherwise() -> None:

@@ -47,7 +47,7 @@ def kill_part(house: House) -> None:
 
 
 def forget_page(house: House) -> None:
-    house.trunk.pages.discard(house.second)
+    del house.trunk.pages[house.second.end]
 
 
 def shorten_storage(house: House) -> None:
@@ -69,7 +69,7 @@ def miscount(house: House) -> None:
 
 
 def list_a_stranger(house: House) -> None:
-    house.trunk.pages.add(Page(house.second, b"1234", house.trunk, None))
+    house.trunk.pages[99] = Page(house.second, b"1234", house.trunk, None)
 
 
 def disown(house: House) -> None:
@@ -126,6 +126,10 @@ def lose_tokens(house: House) -> None:
     del house.follower.tokens[21:]
 
 
+def overcharge(house: House) -> None:
+    house.cache._index.shares.bytes_of["guest"] = 16
+
+
 @pytest.mark.parametrize(
     ("breaks", "message"),
     [
@@ -148,6 +152,7 @@ def lose_tokens(house: House) -> None:
         (hold_without_a_view, "unknown hold"),
         (break_the_chain, "a row's chain ends at 19, its tail begins at 20"),
         (swap_tails, "a row does not own its tail"),
+        (overcharge, r"clients keep {'': 400}, not {'': 400, 'guest': 16}"),
         (lose_tokens, "a row stands on tokens it does not have"),
     ],
 )

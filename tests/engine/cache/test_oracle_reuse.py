@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.config import Eviction
 from engine.errors import ConfigError
 from engine.request import Started
 from tests.support.cache import make_cache, run
@@ -55,17 +56,28 @@ def test_followers_share_what_their_leader_has_published_K15(unit: int, restored
     assert loop.runner.num_computed == 493 + 7 * (493 - restored) + 8 * 127
 
 
-def test_churn_beyond_the_budget_defeats_plain_lru_K16() -> None:
-    """The control for policies to come: 7,800 tokens used in turn do not fit 5,456, LRU keeps the
-    wrong ones."""
-    loop = SteppedLoop(budget_tokens=341 * 16, storage_step=1)
+def churned(eviction: Eviction) -> list[int]:
+    """Tokens found by eight prompts of 975 in turn, twice, in 341 pages of 16."""
+    loop = SteppedLoop(budget_tokens=341 * 16, storage_step=1, eviction=eviction)
     cached = []
     for cycle in range(2):
         for n in range(8):
             (end,) = loop.serve(request(f"{cycle}-{n}", prompt(1000 * n, 975), 1))
             cached.append(end.usage.cached_tokens)
-    assert cached == [0] * 16
     assert loop.cache.used_bytes <= loop.budget
+    return cached
+
+
+def test_churn_beyond_the_budget_defeats_plain_lru_K16() -> None:
+    """The control: 7,800 tokens used in turn do not fit 5,456, LRU keeps the wrong ones."""
+    assert churned(Eviction.LRU) == [0] * 16
+
+
+def test_churn_beyond_the_budget_keeps_a_useful_part_K16() -> None:
+    """The bound: while one of 975 tokens is computed, the others have 4,481."""
+    cached = churned(Eviction.WORTH)
+    assert cached[:8] == [0] * 8
+    assert 3_500 <= sum(cached[8:]) <= 341 * 16 - 975
 
 
 def test_admission_credits_hits_K17() -> None:

@@ -93,7 +93,7 @@ def test_an_owner_goes_on_undisturbed_when_a_follower_takes_its_state_D13_D14_D1
 
     follower = cache.open_row([0, 0, 1, 1, 2, 2, 4, 4], limit=7)
     assert (follower.num_cached, follower.hold.views[-1].part) == (6, sealed)
-    assert owner.tail.pages == follower.tail.pages == set()
+    assert owner.tail.pages == follower.tail.pages == {}
     assert states(cache) == [6], "nothing is known of either tail yet"
 
     before = (sealed.storage.state_bytes, sealed.storage.num_tokens)

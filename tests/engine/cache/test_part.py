@@ -99,7 +99,7 @@ def test_a_part_is_dead_when_nobody_uses_it_and_nobody_finds_it() -> None:
     a.open = False
     assert a.dead
     page, hold = Page(None, b"", a, None), Hold("pin")
-    a.pages.add(page)
+    a.pages[page.end] = page
     assert not a.dead
     a.pages.clear()
     hold.add(View(a, 2))

@@ -9,12 +9,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from engine.cache.part import Hold
 from engine.cache.row import Row
+from engine.cache.standing import Standing
+from engine.cache.worth import ByWorth
+from engine.config import Eviction
 from tests.support.cache import compute, make_cache
 from tests.support.effort import LONG, long_histories
 from tests.support.fake_runner import BYTES_PER_TOKEN, check_restorable, check_states, states_of
 
 PAGE = 4
 SALTS = ("", "guest")
+CLIENTS = ("", "desk", "agent")
 BASES = (
     [1, 2, 2, 1, 2, 1, 1, 1, 2, 2] * 4,
     [1, 2, 2, 1, 2, 1, 1, 1, 2, 2] * 2 + [2, 1] * 10,  # leaves the first at 20
@@ -48,6 +52,8 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         kind=st.sampled_from(KINDS),
         prefilled_only=st.sampled_from([False, False, False, True]),
         most_checkpoint_bytes=st.sampled_from([None, None, None, 0, 120]),
+        eviction=st.sampled_from(Eviction),
+        most_client_bytes=st.sampled_from([None, 100]),
     )
     def begin(
         self,
@@ -56,6 +62,8 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         kind: tuple[tuple[int, ...], bool],
         prefilled_only: bool,
         most_checkpoint_bytes: int | None,
+        eviction: Eviction,
+        most_client_bytes: int | None,
     ) -> None:
         windows, recurrent = kind
         self.cache = make_cache(
@@ -66,6 +74,8 @@ class PrefixCacheMachine(RuleBasedStateMachine):
             recurrent=recurrent,
             prefilled_only=prefilled_only,
             most_checkpoint_bytes=most_checkpoint_bytes,
+            eviction=eviction,
+            most_client_bytes=most_client_bytes,
         )
         self.unit = unit
         self.prefilled_only = prefilled_only
@@ -79,10 +89,25 @@ class PrefixCacheMachine(RuleBasedStateMachine):
     def row(self, pick: int) -> Row:
         return list(self.live)[pick % len(self.live)]
 
-    @rule(tokens=TOKENS, salt=st.sampled_from(SALTS), num_computed=st.integers(0, 40))
-    def open_row(self, tokens: list[int], salt: str, num_computed: int) -> None:
+    @rule(
+        tokens=TOKENS,
+        salt=st.sampled_from(SALTS),
+        num_computed=st.integers(0, 40),
+        client=st.sampled_from(CLIENTS),
+        standing=st.sampled_from(Standing),
+    )
+    def open_row(
+        self,
+        tokens: list[int],
+        salt: str,
+        num_computed: int,
+        client: str = "",
+        standing: Standing = Standing.ORDINARY,
+    ) -> None:
         least, most = self.expected_hit(tokens[:-1], salt)
-        row = self.cache.open_row(tokens, limit=len(tokens) - 1, salt=salt)
+        row = self.cache.open_row(
+            tokens, limit=len(tokens) - 1, salt=salt, client=client, standing=standing
+        )
         self.live[row] = salt
         assert row.num_cached <= row.num_shared <= len(tokens) - 1
         assert row.num_cached <= most
@@ -183,6 +208,8 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         given = self.cache.reclaim(wanted)
         assert given.num_bytes == used - self.cache.used_bytes
         assert given.num_bytes >= wanted or self.cache.used_bytes <= held
+        assert sum(each.num_pages for each in given.evicted) == given.num_pages
+        assert sum(each.num_bytes for each in given.evicted) == given.num_bytes
         self.evicted = self.evicted or given.num_pages > 0 or given.num_bytes > 0
 
     @rule(most_parts=st.integers(1, 3))
@@ -216,6 +243,19 @@ class PrefixCacheMachine(RuleBasedStateMachine):
             check_states(match.views, tokens[: match.num_tokens])
             assert len(states_of(match.views)) == match.num_tokens
             assert match.num_tokens >= num_tokens, "a held prefix is always found"
+
+    @invariant()
+    def nothing_outranks_what_it_stands_on(self) -> None:
+        """Once no row is about to say what it used."""
+        if not hasattr(self, "cache") or self.live:
+            return
+        policy = ByWorth(now=lambda: 0.0)
+        for part in self.cache.parts:
+            for page in part.pages.values():
+                before = page.parent
+                if before is not None and before.part is part:
+                    own, its = (policy.rank(of, 0.0, over_share=False) for of in (page, before))
+                    assert own <= its
 
     def learn(self, row: Row, num_tokens: int) -> None:
         known = row.num_prompt if self.prefilled_only else num_tokens

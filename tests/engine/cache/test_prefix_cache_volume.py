@@ -11,19 +11,22 @@ from engine.cache import index
 from engine.cache.page import Page
 from engine.cache.part import Hold
 from engine.cache.row import Row
+from engine.cache.standing import Standing
+from engine.config import Eviction
 from tests.support.cache import compute, make_cache, run
 from tests.support.effort import LONG
 from tests.support.fake_runner import BYTES_PER_TOKEN, check_states
 
-NUM_OPERATIONS = 1_000_000 if LONG else 100_000
+NUM_OPERATIONS = (1_000_000 if LONG else 100_000) // len(Eviction)  # of each policy
 BUDGET = 3000 * BYTES_PER_TOKEN
 
 
-def test_a_hundred_thousand_operations() -> None:
+@pytest.mark.parametrize("eviction", Eviction)
+def test_a_hundred_thousand_operations(eviction: Eviction) -> None:
     """Requests of a household: few beginnings, many ends, little memory. Every hit is compared with
     the KV that its tokens have."""
     chance = random.Random(5)
-    cache = make_cache(step=8)
+    cache = make_cache(step=8, eviction=eviction, most_client_bytes=BUDGET // 2)
     beginnings = [[chance.randrange(50) for _ in range(chance.randint(10, 60))] for _ in range(12)]
     rows: list[Row] = []
     holds: list[Hold] = []
@@ -34,7 +37,13 @@ def test_a_hundred_thousand_operations() -> None:
             beginning = chance.choice(beginnings)
             tokens = beginning[: chance.randint(1, len(beginning))]
             tokens += [chance.randrange(3) for _ in range(chance.randint(1, 20))]
-            row = cache.open_row(tokens, limit=len(tokens) - 1, salt=chance.choice("ab"))
+            row = cache.open_row(
+                tokens,
+                limit=len(tokens) - 1,
+                salt=chance.choice("ab"),
+                client=chance.choice("xyz"),
+                standing=chance.choice(list(Standing)),
+            )
             check_states(row.hold.views, tokens[: row.num_cached])
             found += row.num_cached
             rows.append(row)

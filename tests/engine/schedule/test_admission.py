@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.schedule.admission import GROWTH_SLACK_TOKENS, Admission, match_limit
+from engine.schedule.admission import GROWTH_SLACK_TOKENS, Admission
 from engine.schedule.job import Job
 from tests.support.cache import compute, make_cache, run
 from tests.support.engine import request
@@ -37,7 +37,7 @@ def test_a_cold_job_needs_prompt_answer_and_slack() -> None:
 
 @pytest.mark.parametrize(("max_tokens", "limit"), [(0, 100), (1, 99), (50, 99)])
 def test_a_hit_leaves_the_token_whose_logits_begin_the_answer(max_tokens: int, limit: int) -> None:
-    assert match_limit(job(PROMPT, max_tokens)) == limit
+    assert job(PROMPT, max_tokens).match_limit == limit
 
 
 def test_a_hit_is_credited_and_costs_only_what_nobody_held() -> None:
@@ -63,7 +63,7 @@ def test_sharing_jobs_pay_for_the_shared_part_once() -> None:
         one = job([*PROMPT, 900 + n], 20, f"r{n}")
         before = in_tokens(cache.held_bytes() + admission.reserved_bytes(running))
         need.append(in_tokens(admission.shortfall_bytes(one, running)) + 10_000 - before)
-        one.row = cache.open_row(one.request.prompt.tokens, limit=match_limit(one))
+        one.row = cache.open_row(one.request.prompt.tokens, limit=one.match_limit)
         running.append(one)
     assert need == [100 + 21 + SLACK, *[21 + SLACK] * 3]
 

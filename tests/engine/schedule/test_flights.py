@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.config import Publication, Release
+from engine.config import PrefillOrder, Publication, Release
 from engine.request import FinishReason, Priority
 from tests.support.answers import answer_to
 from tests.support.engine import request
@@ -15,6 +15,8 @@ CHUNK = 64
 
 
 def make_loop(release: Release = Release.BOUNDARY_PUBLISHED, **options: object) -> SteppedLoop:
+    """Whoever comes first leads, unless another order is set."""
+    options.setdefault("prefill_order", PrefillOrder.FIRST_COME)
     return SteppedLoop(prefill_chunk=CHUNK, release=release, **options)  # type: ignore[arg-type]
 
 
@@ -47,7 +49,7 @@ def test_independent_requests_compute_what_others_do() -> None:
 
 def test_followers_wait_for_the_boundary_and_not_for_the_leader() -> None:
     """Eight questions on one document: each goes on from where it leaves the document."""
-    loop = make_loop()
+    loop = make_loop(prefill_order=PrefillOrder.LONGEST_CACHED)
     leader = [*PROMPT, *[600] * 300]
     followers = {f"q{n}": [*PROMPT[: 200 + 30 * n], *[700 + n] * 20] for n in range(8)}
     loop.submit(request("leader", leader, 2))
@@ -205,7 +207,7 @@ def test_a_row_on_record_says_for_whom_it_waited() -> None:
     loop.submit(request("first", [9, *PROMPT], 1), request("second", [9, *PROMPT], 1))
     loop.step()
     job = loop.scheduler.get("second")
-    assert job.waited is not None
-    assert (job.waited.leader_id, job.waited.boundary, job.waited.num_cached) == ("first", 496, 0)
-    assert 0 < job.waited.wait_s <= job.waited.compute_s
+    assert job.decision is not None
+    assert (job.decision.leader_id, job.decision.boundary, job.decision.num_cached) == ("first", 496, 0)
+    assert 0 < job.decision.wait_s <= job.decision.compute_s
     loop.finish_all()

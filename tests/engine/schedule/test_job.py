@@ -46,7 +46,7 @@ def test_usage_counts_what_was_found() -> None:
     job = Job(request("a", PROMPT, 3), 0.0, 3)
     assert job.usage() == Usage(40, 0, 0)
     job.row = cache.open_row(PROMPT, limit=39)
-    job.num_generated = 2
+    job.num_cached, job.num_generated = job.row.num_cached, 2
     assert job.usage() == Usage(40, 39, 2)
     assert job.usage().computed_tokens == 1
     cache.close_row(job.row)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import pytest
 
+from engine.cache.prefix_cache import Match
+from engine.config import PrefillOrder
 from engine.errors import DuplicateRequest, UnknownRequest
 from engine.request import Priority
 from engine.schedule.admission import GROWTH_SLACK_TOKENS, Admission
@@ -23,9 +25,11 @@ class CountingAdmission(Admission):
 
     asked = 0
 
-    def shortfall_bytes(self, job: Job, running: Iterable[Job]) -> int:
+    def shortfall_bytes(
+        self, job: Job, running: Sequence[Job], match: Match | None = None
+    ) -> int:
         self.asked += 1
-        return super().shortfall_bytes(job, running)
+        return super().shortfall_bytes(job, running, match)
 
 
 class Office:
@@ -37,6 +41,8 @@ class Office:
         max_running: int = 16,
         chunk: int = 256,
         step_target_s: float = 1.0,
+        order: PrefillOrder = PrefillOrder.LONGEST_CACHED,
+        tokens_per_s: float = 200.0,
     ) -> None:
         self.cache = make_cache()
         self.admission = CountingAdmission(self.cache, budget * BYTES_PER_TOKEN)
@@ -46,7 +52,9 @@ class Office:
             max_running=max_running,
             prefill_chunk=chunk,
             step_target_s=step_target_s,
+            prefill_order=order,
         )
+        self.scheduler.cost.observe(0, 1000, 1000 / tokens_per_s)
 
     def add(
         self,
@@ -77,8 +85,8 @@ class Office:
         compute(self.cache, job.row, job.row.num_uncomputed - 1)
         assert job.phase is Phase.DECODE
 
-    def plan(self, now: float = 0.0) -> Step:
-        return self.scheduler.plan(now)
+    def plan(self) -> Step:
+        return self.scheduler.plan()
 
 
 def test_an_empty_scheduler_has_nothing_to_do() -> None:
@@ -126,7 +134,7 @@ def test_the_first_that_does_not_fit_holds_back_those_behind_it() -> None:
     running = office.add("a", 900, 100)
     assert office.admit() == ["a"]
     office.add("b", 900, 100)
-    office.add("c", 10, 5)
+    office.add("c", 10, 5, at=4.5)
     for _ in range(3):
         assert office.admit() == []
     office.scheduler.remove(running)
@@ -153,9 +161,9 @@ def test_a_more_urgent_arrival_is_tried_before_the_one_that_blocks() -> None:
     office.admit()
     office.add("b", 600, 100, at=2.0, priority=Priority.BACKGROUND)
     assert office.admit() == []
-    office.add("c", 10, 5, at=3.0, priority=Priority.BACKGROUND)
+    office.add("c", 10, 5, at=6.0, priority=Priority.BACKGROUND)
     assert office.admit() == [], "behind the one that blocks"
-    office.add("d", 10, 5, at=4.0)
+    office.add("d", 10, 5, at=7.0)
     assert office.admit() == ["d"]
 
 
@@ -164,7 +172,7 @@ def test_a_job_that_fits_nowhere_is_given_up_only_when_nothing_runs() -> None:
     small = office.add("a", 10, 5)
     office.admit()
     large = office.add("b", 990, 10)
-    behind = office.add("c", 10, 5)
+    behind = office.add("c", 10, 5, at=5.0)
     assert office.scheduler.admit(0.0) == ([], [])
     office.scheduler.remove(small)
     assert office.scheduler.admit(0.0) == ([behind], [large])
@@ -245,28 +253,26 @@ def test_a_prefill_alone_takes_the_full_chunk_and_beside_decodes_what_the_time_a
 
 
 def test_a_short_prompt_overtakes_a_long_one() -> None:
-    office = Office()
-    office.scheduler.rate.tokens_per_s = 100.0
+    office = Office(tokens_per_s=100.0)
     long = office.add("l", 2000, at=0.0)
     office.admit()
     office.compute(long, 256)
     short = office.add("s", 100, at=2.0)
     office.admit()
-    assert office.plan(now=2.0).prefill is short
+    assert office.plan().prefill is short
     office.decode(short)
-    assert office.plan(now=2.0).prefill is long
+    assert office.plan().prefill is long
 
 
 def test_a_long_prompt_is_not_overtaken_for_ever() -> None:
     """Ten seconds of prefill; a new short prompt of half a second arrives whenever one is done."""
-    office = Office(max_running=1000)
-    office.scheduler.rate.tokens_per_s = 100.0
+    office = Office(max_running=1000, tokens_per_s=100.0, order=PrefillOrder.SHORTEST)
     long = office.add("long", 1000, at=0.0)
     now, shorts = 0.0, 0
     while True:
-        short = office.add(f"s{shorts}", 50, at=now)
+        short = office.add(chr(200 + shorts), 50, at=now)
         office.admit()
-        chosen = office.plan(now).prefill
+        chosen = office.plan().prefill
         if chosen is long:
             break
         assert chosen is short
@@ -284,7 +290,72 @@ def test_priority_comes_before_length() -> None:
     office.admit()
     order = []
     for job in (asked, background, pin):
-        order.append(office.plan(now=1000.0).prefill)
+        order.append(office.plan().prefill)
         office.compute(job)
         office.scheduler.remove(job)
     assert order == [asked, background, pin]
+
+
+def test_orders_of_prefill_S0_17() -> None:
+    """A long prompt came first, a short one 1 s later; both are half computed when two more come:
+    one whose beginning is known, and one as long that is new."""
+    firsts = {}
+    for order in PrefillOrder:
+        office = Office(order=order, tokens_per_s=100.0)
+        known = office.add("known", 800, 0)
+        office.admit()
+        office.compute(known)
+        office.scheduler.remove(known)
+        office.add("long", 900, at=1.0)
+        office.add("short", 100, at=2.0)
+        office.add("new", 500, at=3.0)
+        office.add("known again", 850, at=4.0)
+        office.admit()
+        turns = []
+        while (step := office.plan()).prefill is not None:
+            job = step.prefill
+            if job.request.id not in turns:
+                turns.append(job.request.id)
+            assert job.row is not None
+            left = job.row.num_uncomputed - 1
+            office.compute(job, min(step.chunk, left))
+        firsts[order] = turns
+    assert firsts == {
+        PrefillOrder.FIRST_COME: ["long", "short", "new", "known again"],
+        PrefillOrder.SHORTEST: ["short", "known again", "new", "long"],
+        PrefillOrder.LONGEST_CACHED: ["known again", "short", "new", "long"],
+        PrefillOrder.ROUND_ROBIN: ["long", "short", "new", "known again"],
+    }
+
+
+def test_round_robin_gives_everybody_a_chunk_in_turn() -> None:
+    office = Office(order=PrefillOrder.ROUND_ROBIN)
+    for at, name in enumerate("abc"):
+        office.add(name, 1000, at=at)
+    office.admit()
+    turns = []
+    for _ in range(7):
+        job = office.plan().prefill
+        assert job is not None
+        turns.append(job.request.id)
+        office.compute(job, 64)
+    assert turns == ["a", "b", "c", "a", "b", "c", "a"]
+
+
+def test_who_waits_is_chosen_by_what_is_cached_and_nobody_starves() -> None:
+    """One may run at a time. A warm prompt overtakes a cold one that came 4 s before it, but not
+    one that came earlier than the cold one takes to compute."""
+    office = Office(max_running=1, tokens_per_s=100.0)
+    known = office.add("known", 500, 0)
+    office.admit()
+    office.compute(known)
+    office.add("cold", 400, at=1.0)
+    office.add("known now", 500, at=5.0)
+    office.add("known later", 500, at=16.0)
+    order = []
+    while office.scheduler.jobs:
+        for job in office.scheduler.running:
+            order.append(job.request.id)
+            office.scheduler.remove(job)
+        office.admit()
+    assert order == ["known", "known now", "cold", "known later"]

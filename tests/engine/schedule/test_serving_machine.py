@@ -10,9 +10,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from engine.config import Publication, Release
-from engine.errors import PromptTooLong
+from engine.commands import Pressure
+from engine.config import AdmissionMode, PrefillOrder, Publication, Release, WaitOrCompute
+from engine.errors import DeadlinePassed, PromptTooLong
 from engine.request import Failed, Finished, FinishReason, Priority, Request, Started
+from engine.schedule.job import Job
 from engine.snapshot import PinState
 from tests.support.answers import answer_to
 from tests.support.effort import LONG, long_histories
@@ -43,6 +45,9 @@ requests = st.tuples(
     st.integers(0, 12),  # most tokens of the answer
     st.sampled_from(["", "", "guest"]),
     st.sampled_from([Priority.INTERACTIVE, Priority.BACKGROUND]),
+    st.sampled_from(["ann", "bob"]),
+    st.sampled_from([None, None, None, 0.02, 0.1, 0.5]),  # deadline in seconds, a token takes 1 ms
+    st.sampled_from([None, None, 0.05, 0.5]),  # wanted time to the first token
 )
 
 
@@ -57,6 +62,9 @@ class ServingMachine(RuleBasedStateMachine):
         checkpoint_share=st.sampled_from([1.0, 0.3, 0.0]),
         release=st.sampled_from([Release.BOUNDARY_PUBLISHED] * 3 + list(Release)),
         publication=st.sampled_from([Publication.INCREMENTAL] * 3 + list(Publication)),
+        choice=st.sampled_from([WaitOrCompute.CHOOSE] * 3 + list(WaitOrCompute)),
+        order=st.sampled_from(PrefillOrder),
+        admission=st.sampled_from(AdmissionMode),
     )
     def begin(
         self,
@@ -69,6 +77,9 @@ class ServingMachine(RuleBasedStateMachine):
         checkpoint_share: float,
         release: Release,
         publication: Publication,
+        choice: WaitOrCompute,
+        order: PrefillOrder,
+        admission: AdmissionMode,
     ) -> None:
         windows, recurrent = kind
         page, unit = page_and_unit
@@ -79,6 +90,9 @@ class ServingMachine(RuleBasedStateMachine):
             checkpoint_share=checkpoint_share,
             release=release,
             publication=publication,
+            wait_or_compute=choice,
+            prefill_order=order,
+            admission=admission,
             page_tokens=page,
             match_unit=unit,
             max_running=max_running,
@@ -92,11 +106,26 @@ class ServingMachine(RuleBasedStateMachine):
         self.asked: dict[str, Request] = {}
         self.cancelled: set[str] = set()
         self.pinned: dict[str, list[int]] = {}
+        self.cut_short: set[str] = set()
+        cut_short = self.loop.loop._cut_short
+
+        def noted(job: Job) -> None:
+            """Only who is alone, and only where pins have the rest."""
+            assert self.loop.scheduler.running == [job]
+            assert self.pinned or self.resized
+            self.cut_short.add(job.request.id)
+            cut_short(job)
+
+        self.loop.loop._cut_short = noted
+        self.resized = False
 
     @rule(asked=st.lists(requests, min_size=1, max_size=8))
-    def submit(self, asked: list[tuple[list[int], int, str, Priority]]) -> None:
+    def submit(
+        self,
+        asked: list[tuple[list[int], int, str, Priority, str, float | None, float | None]],
+    ) -> None:
         longest = self.loop.admission.max_tokens
-        for prompt, max_tokens, salt, priority in asked:
+        for prompt, max_tokens, salt, priority, client, deadline_s, target_s in asked:
             name, tokens = f"r{len(self.asked)}", prompt[:longest]
             self.asked[name] = request(
                 name,
@@ -104,6 +133,9 @@ class ServingMachine(RuleBasedStateMachine):
                 min(max_tokens, longest - len(tokens)),
                 salt=salt,
                 priority=priority,
+                client=client,
+                deadline_s=deadline_s,
+                ttft_target_s=target_s,
             )
             self.loop.submit(self.asked[name])
 
@@ -140,12 +172,27 @@ class ServingMachine(RuleBasedStateMachine):
         while self.loop.cache.compact(self.loop.budget - self.loop.cache.used_bytes, 2):
             pass
 
+    @rule()
+    def make_way(self) -> None:
+        """Somebody who runs has to, whether or not memory is short."""
+        running = self.loop.scheduler.running
+        victim = self.loop.scheduler.make_way()
+        assert (victim is None) == (len(running) <= 1)
+        if victim is not None:
+            assert victim.priority == max(job.priority for job in running)
+            self.loop.loop._tell_preempted(victim)
+
+    @rule(on=st.booleans())
+    def pressure(self, on: bool) -> None:
+        self.loop.obey(Pressure(on))
+
     @rule(share=st.floats(0.7, 1.5))
     def resize(self, share: float) -> None:
         """Another budget, but none that those who run were not promised."""
         promised = self.loop.cache.held_bytes() + self.loop.admission.reserved_bytes(
             self.loop.scheduler.running
         )
+        self.resized = True
         self.loop.budget = max(int(self.loop.budget * share), promised, self.least)
         self.loop.admission.budget = self.loop.budget
         self.loop.cache.reclaim(self.loop.cache.used_bytes - self.loop.budget)
@@ -218,6 +265,10 @@ class ServingMachine(RuleBasedStateMachine):
         assert events[-1] is end
         answer = answer_to(each.prompt.tokens, each.max_tokens)
         told = self.loop.tokens(each.id)
+        if isinstance(end, Failed) and isinstance(end.error, DeadlinePassed):
+            assert each.deadline_s is not None
+            assert told == answer[: len(told)]
+            return
         if isinstance(end, Failed):
             assert isinstance(end.error, PromptTooLong)
             assert end.error.num_tokens > end.error.limit
@@ -232,6 +283,10 @@ class ServingMachine(RuleBasedStateMachine):
             assert isinstance(events[0], Started)
             stop = [n for n, token in enumerate(answer) if token < 160 and self.loop.loop._eos_ids]
             answer = answer[: stop[0]] if stop else answer
+            if each.id in self.cut_short:
+                assert end.reason is FinishReason.LENGTH
+                answer = answer[: len(told)]
+                stop = []
             assert end.reason is (FinishReason.STOP if stop else FinishReason.LENGTH)
             assert told == answer
             assert end.usage.completion_tokens == len(told) + bool(stop)

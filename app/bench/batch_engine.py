@@ -1,0 +1,96 @@
+"""Clients that ask one request after another, served by the engine's own step loop on the real
+model: no HTTP or tokenizer is in their times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from app.bench.batch import Point
+from app.bench.batch_watch import WatchedScheduler
+from app.bench.errors import BenchError
+from engine.config import EngineConfig
+from engine.counters import Counters
+from engine.loop import EngineLoop, LoopParts, StepRunner
+from engine.metrics import EngineMetrics
+from engine.prompt.codec import TextCodec
+from engine.request import Event, Failed, Request
+from engine.schedule.build import ScheduledModel, build_rooms
+from engine.schedule.job import Job
+
+# A tail of a short answer is allocated 16 tokens at a time, far less than admission allows for.
+_SLACK_TOKENS = 32
+
+
+class BatchEngine:
+    """A cache, a schedule and a loop of their own, over a runner that others use too, on the thread
+    that made it. No token ends an answer early. Every method raises BenchError when the engine
+    fails."""
+
+    def __init__(
+        self,
+        model: ScheduledModel,
+        runner: StepRunner,
+        codec: TextCodec,
+        config: EngineConfig,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        rooms = build_rooms(model, config, scheduler_class=WatchedScheduler)
+        assert isinstance(rooms.scheduler, WatchedScheduler)
+        rooms.scheduler.allow_slack(_SLACK_TOKENS)
+        self._parts = LoopParts(
+            runner,
+            rooms.cache,
+            rooms.admission,
+            rooms.scheduler,
+            codec,
+            eos_ids=frozenset(),
+            model_id="bench",
+        )
+        self._scheduler = rooms.scheduler
+        self._config = config
+        self._clock = clock
+        self._failures: list[str] = []
+
+    def warm_up(self, requests: Iterator[Request], clients: int) -> None:
+        """Serve requests whose times do not count."""
+        self._serve(requests, clients, Counters())
+
+    def serve(self, requests: Iterator[Request], clients: int, lead_in: int) -> Point:
+        """Serve all requests to their last tokens, so many at a time; the first few do not
+        count."""
+        counters, cache = Counters(), self._parts.cache
+        cache.take_evicted()
+        self._scheduler.start_over(lead_in)
+        self._serve(requests, clients, counters)
+        untold = sum(each.num_pages for each in cache.take_evicted())
+        return self._scheduler.point(clients, counters.evicted_pages + untold)
+
+    def clear(self) -> None:
+        """Give all KV back."""
+        self._parts.cache.clear()
+
+    def _serve(self, requests: Iterator[Request], clients: int, counters: Counters) -> None:
+        loop = EngineLoop(
+            self._parts,
+            self._config,
+            deliver=self._take,
+            record=lambda record: None,
+            metrics=EngineMetrics("bench"),
+            counters=counters,
+            clock=self._clock,
+        )
+        while True:
+            while len(self._scheduler.jobs) < clients:
+                request = next(requests, None)
+                if request is None:
+                    break
+                self._scheduler.add(Job(request, self._clock(), request.max_tokens))
+            if not self._scheduler.jobs:
+                return
+            loop.step()
+            if self._failures:
+                raise BenchError(f"The engine could not complete a request: {self._failures[0]}")
+
+    def _take(self, events: tuple[Event, ...]) -> None:
+        self._failures += [str(event.error) for event in events if isinstance(event, Failed)]

@@ -1,0 +1,210 @@
+"""A run of `ondol bench batch` as tables for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from app.bench.batch import (
+    ARTICLE,
+    EXAMPLE_TOKENS,
+    BatchPlan,
+    BatchResults,
+    ChunkResult,
+    Point,
+    Quoted,
+    SimulatedPlan,
+    SimulatedResults,
+    Sweep,
+    SweepPlan,
+    article_example,
+    sweep_of,
+)
+from app.bench.batch_verdicts import verdicts
+from app.bench.report import describe, table, verdict_line
+from app.bench.results import Conditions
+from engine.config import AdmissionMode
+
+SCHEMA = "ondol-bench-batch"
+SCHEMA_VERSION = 1
+
+_SWEEP_COLUMNS = (
+    ("clients", ("",)),
+    ("requests", ("",)),
+    ("found", ("%",)),
+    ("first token, ms", ("p50", "p99")),
+    ("answers", ("tokens/s",)),
+    ("preempted", ("",)),
+    ("evicted", ("pages",)),
+    ("running", ("mean", "% of pool")),
+    ("B_max", ("",)),
+)
+_COMPARED_MODES = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.PROTECT_CACHE)
+_SIDES = ("article", *(mode.value for mode in _COMPARED_MODES))
+_ARTICLE_COLUMNS = (
+    ("clients", ("",)),
+    ("found, %", _SIDES),
+    ("first token p50, ms", _SIDES),
+    ("first token p99, ms", _SIDES),
+    ("tokens/s", _SIDES),
+)
+_CHUNK_COLUMNS = (
+    ("prompts in", ("tokens",)),
+    ("first token, ms", ("p50", "p99")),
+    ("between two tokens, ms", ("p50", "p99", "longest")),
+    ("answers", ("tokens/s",)),
+    ("preempted", ("all", "within 1 s")),
+    ("computed again", ("tokens",)),
+)
+_EXAMPLE_COLUMNS = (("mean context", ("tokens",)), ("B_max", ("",)))
+
+
+def render(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> str:
+    """The conditions, the tables and the verdicts, ready to print."""
+    judged = verdicts(results, plan)
+    missed = sum(not verdict.met for verdict in judged)
+    return "\n".join(
+        [
+            *describe(conditions),
+            "",
+            *_simulated_lines(results.simulated, plan.simulated),
+            f"Measured on {conditions.model}",
+            *_sweep_lines(results.measured, plan.measured),
+            "The article's example of B_max (S3-5): 47 GiB for running requests of Llama-3-8B",
+            *table(
+                _EXAMPLE_COLUMNS,
+                [[f"{tokens:,}", f"{article_example(tokens)}"] for tokens in EXAMPLE_TOKENS],
+            ),
+            "",
+            "Against the bars",
+            *(verdict_line(verdict, "run") for verdict in judged),
+            "",
+            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+        ]
+    )
+
+
+def to_json(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> dict[str, Any]:
+    """Everything found. Times in seconds, shares of one, verdicts in their units."""
+    simulated = results.simulated
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "conditions": asdict(conditions),
+        "simulated": {
+            "model": asdict(plan.simulated.model),
+            "plan": plan.simulated.sweep.to_json(),
+            "sweeps": [sweep.to_json() for sweep in simulated.sweeps],
+            "chunk_clients": plan.simulated.chunk_clients,
+            "chunks": [asdict(each) for each in simulated.chunks],
+            "nothing_shared": asdict(simulated.nothing_shared),
+        },
+        "measured": {
+            "plan": plan.measured.to_json(),
+            "sweeps": [sweep.to_json() for sweep in results.measured],
+        },
+        "article": [asdict(quoted) for quoted in ARTICLE],
+        "example": {str(tokens): article_example(tokens) for tokens in EXAMPLE_TOKENS},
+        "verdicts": [
+            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
+            for verdict in verdicts(results, plan)
+        ],
+    }
+
+
+def _simulated_lines(results: SimulatedResults, plan: SimulatedPlan) -> Iterator[str]:
+    yield f"Simulated: {plan.model.name}"
+    yield from _sweep_lines(results.sweeps, plan.sweep)
+    sides = [sweep_of(results.sweeps, mode) for mode in _COMPARED_MODES]
+    known = [sweep for sweep in sides if sweep is not None]
+    if len(known) == len(_COMPARED_MODES):
+        yield "Beside the article's table (S3-6)"
+        yield from table(_ARTICLE_COLUMNS, _article_rows(known, plan.sweep))
+        yield ""
+    yield f"Prompts in chunks and whole: max throughput, {plan.chunk_clients} clients"
+    yield from table(_CHUNK_COLUMNS, [_chunk_cells(each) for each in results.chunks])
+    yield ""
+    distinct = results.nothing_shared
+    yield (
+        f"The same with {distinct.clients} clients whose prompts share nothing: first token "
+        f"p50 {_ms(distinct.ttft_p50_s)} ms."
+    )
+    yield ""
+
+
+def _sweep_lines(sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[str]:
+    traffic = plan.traffic
+    least, most = traffic.answer_tokens
+    yield (
+        f"Prompts of {traffic.prompt_tokens:,} tokens, {100 * traffic.common_share:.0f} % of them "
+        f"the system prompt of one of {traffic.assistants} assistants;"
+    )
+    yield (
+        f"{100 * traffic.one_off_share:.0f} % of the prompts share nothing. Answers of {least:,} "
+        f"to {most:,} tokens. A pool of {plan.pool_tokens:,} tokens."
+    )
+    for sweep in sweeps:
+        yield ""
+        yield sweep.mode.value
+        yield from table(_SWEEP_COLUMNS, [_sweep_cells(point) for point in sweep.points])
+    yield ""
+
+
+def _sweep_cells(point: Point) -> Sequence[str]:
+    return [
+        f"{point.clients}",
+        f"{point.requests:,}",
+        f"{100 * point.hit_rate:.1f}",
+        _ms(point.ttft_p50_s),
+        _ms(point.ttft_p99_s),
+        _rate(point.tokens_per_s),
+        f"{point.preemptions:,}",
+        f"{point.evicted_pages:,}",
+        f"{point.mean_running:.1f}",
+        f"{100 * point.running_share:.0f}",
+        f"{point.most_running}",
+    ]
+
+
+_FIGURES: Sequence[Callable[[Point | Quoted], str]] = (
+    lambda row: f"{100 * row.hit_rate:.0f}",
+    lambda row: _ms(row.ttft_p50_s),
+    lambda row: _ms(row.ttft_p99_s),
+    lambda row: _rate(row.tokens_per_s),
+)
+
+
+def _article_rows(sweeps: Sequence[Sweep], plan: SweepPlan) -> list[Sequence[str]]:
+    """The article's rows, as far as these numbers of clients were simulated."""
+    rows: list[Sequence[str]] = []
+    for quoted in ARTICLE:
+        if quoted.clients in plan.clients:
+            sides = (quoted, *(sweep.at(quoted.clients) for sweep in sweeps))
+            figures = [figure(side) for figure in _FIGURES for side in sides]
+            rows.append([f"{quoted.clients}", *figures])
+    return rows
+
+
+def _chunk_cells(result: ChunkResult) -> Sequence[str]:
+    point = result.point
+    return [
+        "whole" if result.chunk is None else f"{result.chunk:,}",
+        _ms(point.ttft_p50_s),
+        _ms(point.ttft_p99_s),
+        _ms(point.gap_p50_s),
+        _ms(point.gap_p99_s),
+        _ms(point.longest_gap_s),
+        _rate(point.tokens_per_s),
+        f"{point.preemptions:,}",
+        f"{point.most_preempted:,}",
+        f"{point.recomputed_tokens:,}",
+    ]
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:,.0f}"
+
+
+def _rate(tokens_per_s: float) -> str:
+    return f"{tokens_per_s:,.0f}" if tokens_per_s >= 100 else f"{tokens_per_s:.1f}"

@@ -1,0 +1,95 @@
+"""The sweep of `ondol bench batch` in the simulator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.bench.batch import (
+    ChunkResult,
+    Point,
+    SimulatedPlan,
+    SimulatedResults,
+    Sweep,
+)
+from app.bench.batch_traffic import Requests, Traffic
+from app.bench.batch_watch import WatchedScheduler
+from app.bench.errors import BenchError
+from app.bench.simulation.arrivals import Client, Workload
+from app.bench.simulation.engine import SimulatedEngine
+from app.bench.simulation.runner import FIRST_TOKEN, NEXT_TOKEN
+from engine.config import AdmissionMode, EngineConfig
+
+_WORDS = range(1 + max(FIRST_TOKEN, NEXT_TOKEN), 50_000)
+_SLACK_TOKENS = 1  # simulated tails are allocated token by token
+_START_WITHIN_S = 10.0  # so that the clients' answers do not all end at once
+_WHOLE_STEP_S = 3600.0  # no chunk is cut to what a step should take
+
+
+def simulate(plan: SimulatedPlan, say: Callable[[str], None]) -> SimulatedResults:
+    """Every mode with every number of clients, and prompts in chunks and whole. Raises
+    BenchError."""
+    sweeps = tuple(_sweep(plan, mode, say) for mode in plan.sweep.modes)
+    chunks = tuple(_chunked(plan, chunk, say) for chunk in (*plan.chunks, None))
+    distinct = replace(plan.sweep.traffic, one_off_share=1.0)
+    fewest = plan.sweep.clients[0]
+    nothing_shared = _point(plan, distinct, fewest, EngineConfig())
+    return SimulatedResults(sweeps, chunks, nothing_shared)
+
+
+def _sweep(plan: SimulatedPlan, mode: AdmissionMode, say: Callable[[str], None]) -> Sweep:
+    points = []
+    for clients in plan.sweep.clients:
+        point = _point(plan, plan.sweep.traffic, clients, EngineConfig(admission=mode))
+        say(
+            f"simulated, {mode.value}, {clients} clients: {100 * point.hit_rate:.0f} % found, "
+            f"first token {1000 * point.ttft_p50_s:,.0f} ms, {point.tokens_per_s:,.0f} tokens/s"
+        )
+        points.append(point)
+    return Sweep(mode, tuple(points))
+
+
+def _chunked(plan: SimulatedPlan, chunk: int | None, say: Callable[[str], None]) -> ChunkResult:
+    config = EngineConfig(
+        admission=AdmissionMode.MAX_THROUGHPUT,
+        prefill_chunk=chunk or plan.sweep.traffic.prompt_tokens,
+        step_target_s=_WHOLE_STEP_S,
+    )
+    point = _point(plan, plan.sweep.traffic, plan.chunk_clients, config)
+    say(
+        f"simulated, prompts {f'in chunks of {chunk}' if chunk else 'whole'}: "
+        f"99 % of the gaps within {1000 * point.gap_p99_s:,.0f} ms"
+    )
+    return ChunkResult(chunk, point)
+
+
+def _point(plan: SimulatedPlan, traffic: Traffic, clients: int, config: EngineConfig) -> Point:
+    """A number of clients in a closed loop, once every assistant is warm."""
+    sweep = plan.sweep
+    config = replace(
+        config,
+        kv_budget_bytes=sweep.pool_tokens * plan.model.bytes_per_token,
+        max_running=2 * max(sweep.clients),  # the memory decides, not this cap
+    )
+    engine = SimulatedEngine(plan.model, config, scheduler_class=WatchedScheduler)
+    watched = engine.scheduler
+    assert isinstance(watched, WatchedScheduler)
+    watched.allow_slack(_SLACK_TOKENS)
+    requests = Requests(traffic, _WORDS)
+    warm_up = requests.warm_up()
+    warm = engine.run(Workload(clients=(Client(warm_up),) * sweep.warm_clients))
+    watched.start_over(sweep.lead_in(clients))
+    mixed = requests.mixed(sweep.num_requests(clients))
+    starts = random.Random(clients)
+    served = engine.run(
+        Workload(
+            clients=tuple(
+                Client(mixed, starts.uniform(0.0, _START_WITHIN_S)) for _ in range(clients)
+            )
+        )
+    )
+    failed = next((outcome for outcome in served.outcomes if outcome.error), None)
+    if failed is not None:
+        raise BenchError(f"A simulated request failed: {failed.error}")
+    return watched.point(clients, served.totals.evicted_pages - warm.totals.evicted_pages)

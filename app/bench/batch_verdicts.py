@@ -1,0 +1,85 @@
+"""The bars of `ondol bench batch` (S3-6, S3-7, S3-11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.bench.batch import BatchPlan, BatchResults, SimulatedResults, Sweep, SweepPlan, sweep_of
+from app.bench.verdicts import Verdict, counted
+from engine.config import AdmissionMode
+
+FALL_POINTS = 25
+GAIN_FACTOR = 1.0
+KEPT_PERCENT = 90
+PREEMPTED_PERCENT = 0
+SAVED_PERCENT = 40  # the article's 40 to 60
+
+
+def verdicts(results: BatchResults, plan: BatchPlan) -> tuple[Verdict, ...]:
+    """Every bar that applies to what was simulated and measured."""
+    simulated, sweep_plan = results.simulated, plan.simulated.sweep
+    return (
+        *_unprotected(simulated.sweeps, sweep_plan),
+        *_protected("simulated", simulated.sweeps, sweep_plan),
+        *_saved(simulated, sweep_plan),
+        *_protected("measured", results.measured, plan.measured),
+    )
+
+
+def _unprotected(sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[Verdict]:
+    sweep, knee = sweep_of(sweeps, AdmissionMode.MAX_THROUGHPUT), plan.knee
+    if sweep is None:
+        return
+    name = "simulated, max throughput"
+    yield Verdict(
+        f"{name}: points of hit rate lost from {knee.before} to {knee.after} clients",
+        plan.traffic.prompt_tokens,
+        counted(sweep.fall(knee)),
+        FALL_POINTS,
+        "%",
+        at_least=True,
+    )
+    yield Verdict(
+        f"{name}: highest tokens/s beyond {knee.before} clients / up to there",
+        plan.traffic.prompt_tokens,
+        counted(sweep.gain_beyond(knee)),
+        GAIN_FACTOR,
+        at_least=True,
+    )
+
+
+def _protected(name: str, sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[Verdict]:
+    sweep = sweep_of(sweeps, AdmissionMode.PROTECT_CACHE)
+    if sweep is None:
+        return
+    yield Verdict(
+        f"{name}, protect cache: lowest hit rate, of that with {plan.clients[0]} clients",
+        plan.traffic.prompt_tokens,
+        counted(100 * sweep.kept_share),
+        KEPT_PERCENT,
+        "%",
+        at_least=True,
+    )
+    requests = sum(point.requests for point in sweep.points)
+    yield Verdict(
+        f"{name}, protect cache: preemptions, of all requests",
+        plan.traffic.prompt_tokens,
+        counted(100 * sweep.preemptions / requests),
+        PREEMPTED_PERCENT,
+        "%",
+    )
+
+
+def _saved(simulated: SimulatedResults, plan: SweepPlan) -> Iterator[Verdict]:
+    sweep = sweep_of(simulated.sweeps, AdmissionMode.PROTECT_CACHE)
+    if sweep is None:
+        return
+    few, distinct = sweep.points[0], simulated.nothing_shared
+    yield Verdict(
+        f"simulated, {few.clients} clients: first token saved beside prompts that share nothing",
+        plan.traffic.prompt_tokens,
+        counted(100 - 100 * few.ttft_p50_s / distinct.ttft_p50_s),
+        SAVED_PERCENT,
+        "%",
+        at_least=True,
+    )

@@ -1,0 +1,258 @@
+"""A run of `ondol bench simulate` as tables for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from app.bench.report import table, verdict_line
+from app.bench.simulation.chat_sweep import ChatPlan, ChatResult
+from app.bench.simulation.overhead import OverheadPlan, OverheadResult
+from app.bench.simulation.wait_sweep import PairResult, WaitPlan, WaitResult
+from app.bench.verdicts import Verdict, counted
+from engine.config import WaitOrCompute
+
+SCHEMA = "ondol-bench-simulate"
+SCHEMA_VERSION = 1
+
+CHOICE_FACTOR = 1.05
+OVERHEAD_MS = 2.0
+
+_CHAT_COLUMNS = (
+    ("clients", ("",)),
+    ("requests", ("",)),
+    ("found", ("%",)),
+    ("first token, ms", ("p50", "p99")),
+    ("answers", ("tokens/s",)),
+    ("preempted", ("",)),
+    ("pool, %", ("running", "cached")),
+)
+_PAIR_COLUMNS = (
+    ("same", ("%",)),
+    ("later", ("s",)),
+    ("first token of both, mean ms", ("waiting", "computing", "chosen", "over better")),
+)
+_BREAK_EVEN_COLUMNS = (("later", ("s",)), ("waiting wins from", ("% the same",)))
+_OVERHEAD_COLUMNS = (
+    ("those who wait", ("",)),
+    ("steps", ("",)),
+    ("a step, ms", ("mean", "p50", "p99", "slowest")),
+    ("filling, ms", ("slowest",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatePlan:
+    """What to simulate and to measure."""
+
+    chat: ChatPlan
+    waits: tuple[WaitPlan, ...]
+    overhead: OverheadPlan
+
+
+@dataclass(frozen=True, slots=True)
+class SimulateResults:
+    """`waits` are in the order of the plan's."""
+
+    chat: tuple[ChatResult, ...]
+    waits: tuple[WaitResult, ...]
+    overhead: tuple[OverheadResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulateConditions:
+    """Where and when a run was made; only the schedule's own times depend on it."""
+
+    started_at: str
+    cores: int
+    load_before: float
+    versions: Mapping[str, str]
+    platform: str
+
+
+def verdicts(results: SimulateResults, plan: SimulatePlan) -> tuple[Verdict, ...]:
+    """The worst choice of each model, and the schedule's own time with each crowd."""
+    return (
+        *(
+            _choice(wait_plan, max(result.pairs, key=lambda pair: pair.over_better))
+            for wait_plan, result in zip(plan.waits, results.waits, strict=True)
+        ),
+        *(_overhead(plan.overhead, result) for result in results.overhead),
+    )
+
+
+def render(results: SimulateResults, conditions: SimulateConditions, plan: SimulatePlan) -> str:
+    """The conditions, the tables and the verdicts, ready to print."""
+    judged = verdicts(results, plan)
+    missed = sum(not verdict.met for verdict in judged)
+    return "\n".join(
+        [
+            f"device    cores: {conditions.cores}, load before: {conditions.load_before:.2f}",
+            "versions  "
+            + ", ".join(f"{name} {version}" for name, version in conditions.versions.items()),
+            f"          on {conditions.platform}",
+            "",
+            *_chat_lines(plan.chat, results.chat),
+            *(
+                line
+                for wait_plan, result in zip(plan.waits, results.waits, strict=True)
+                for line in _wait_lines(wait_plan, result)
+            ),
+            *_overhead_lines(plan.overhead, results.overhead),
+            "Against the bars",
+            *(verdict_line(verdict, "run") for verdict in judged),
+            "",
+            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+        ]
+    )
+
+
+def to_json(
+    results: SimulateResults, conditions: SimulateConditions, plan: SimulatePlan
+) -> dict[str, Any]:
+    """Everything found. Times in seconds, shares of one, verdicts in their units."""
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "conditions": asdict(conditions),
+        "plan": asdict(plan),
+        "chat": [asdict(result) for result in results.chat],
+        "waits": [
+            {"model": wait_plan.model.name, **_wait_json(result)}
+            for wait_plan, result in zip(plan.waits, results.waits, strict=True)
+        ],
+        "overhead": [
+            {
+                "crowd": result.crowd.name.lower(),
+                "mean_s": result.mean_s,
+                "filling_s": result.filling_s,
+                "seconds": result.seconds,
+            }
+            for result in results.overhead
+        ],
+        "verdicts": [
+            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
+            for verdict in verdicts(results, plan)
+        ],
+    }
+
+
+def _choice(plan: WaitPlan, worst: PairResult) -> Verdict:
+    return Verdict(
+        f"{plan.model.name}: chosen / better, at worst ({100 * worst.share:.0f} % the same, "
+        f"{worst.stagger_s:g} s later)",
+        plan.prompt_tokens,
+        counted(worst.over_better),
+        CHOICE_FACTOR,
+    )
+
+
+def _overhead(plan: OverheadPlan, result: OverheadResult) -> Verdict:
+    return Verdict(
+        f"schedule of a step, mean, {result.crowd.value}",
+        plan.prompt_tokens,
+        counted(1000 * result.mean_s),
+        OVERHEAD_MS,
+        "ms",
+    )
+
+
+def _chat_lines(plan: ChatPlan, results: Sequence[ChatResult]) -> list[str]:
+    chat = plan.chat
+    rows = [
+        (
+            str(result.concurrency),
+            f"{result.num_requests:,}",
+            f"{100 * result.hit_rate:.1f}",
+            _ms(result.ttft_p50_s),
+            _ms(result.ttft_p99_s),
+            f"{result.tokens_per_s:,.0f}",
+            str(result.num_preemptions),
+            f"{100 * result.running_share:.0f}",
+            f"{100 * result.cached_share:.0f}",
+        )
+        for result in results
+    ]
+    return [
+        f"Chat on {plan.model.name}, a pool of {plan.pool_tokens:,} tokens",
+        *table(_CHAT_COLUMNS, rows),
+        "",
+        f"First prompts of {chat.prompt_tokens:,} tokens, {100 * chat.common_share:.0f} % of them "
+        f"the same for all; {chat.conversations} conversations a client, of "
+        f"{chat.turns.count} turns, each of",
+        f"{chat.turns.question_tokens} tokens and {chat.turns.answer_tokens} of answer. "
+        "As many run at once as there are clients. Times are virtual.",
+        "",
+    ]
+
+
+def _wait_lines(plan: WaitPlan, result: WaitResult) -> list[str]:
+    pairs = [
+        (
+            f"{100 * pair.share:.0f}",
+            f"{pair.stagger_s:g}",
+            *(_ms(pair.ttft_s[choice]) for choice in _CHOICES),
+            f"{pair.over_better:.3f}",
+        )
+        for pair in result.pairs
+    ]
+    break_even = [
+        (f"{stagger_s:g}", "never" if share is None else f"{100 * share:.0f}")
+        for stagger_s, share in result.break_even.items()
+    ]
+    return [
+        f"Wait or compute on {plan.model.name}: two prompts of {plan.prompt_tokens:,} tokens",
+        *table(_PAIR_COLUMNS, pairs),
+        "",
+        *table(_BREAK_EVEN_COLUMNS, break_even),
+        "",
+    ]
+
+
+_CHOICES = (WaitOrCompute.WAIT, WaitOrCompute.COMPUTE, WaitOrCompute.CHOOSE)
+
+
+def _overhead_lines(plan: OverheadPlan, results: Sequence[OverheadResult]) -> list[str]:
+    rows = [
+        (
+            result.crowd.value,
+            f"{len(result.seconds):,}",
+            f"{1000 * result.mean_s:.2f}",
+            *(f"{1000 * result.quantile_s(share):.2f}" for share in (0.5, 0.99, 1.0)),
+            f"{1000 * result.filling_s:.1f}",
+        )
+        for result in results
+    ]
+    return [
+        f"The schedule's own time with {plan.running} running and {plan.waiting:,} waiting, real "
+        "milliseconds",
+        *table(_OVERHEAD_COLUMNS, rows),
+        "",
+        f"Prompts of {plan.prompt_tokens:,} tokens. filling: the slowest step while all came at "
+        "once.",
+        "",
+    ]
+
+
+def _wait_json(result: WaitResult) -> dict[str, Any]:
+    return {
+        "pairs": [
+            {
+                "share": pair.share,
+                "stagger_s": pair.stagger_s,
+                "ttft_s": {choice.value: pair.ttft_s[choice] for choice in WaitOrCompute},
+                "over_better": pair.over_better,
+                "waiting_wins": pair.waiting_wins,
+            }
+            for pair in result.pairs
+        ],
+        "break_even": [
+            {"stagger_s": stagger_s, "share": share}
+            for stagger_s, share in result.break_even.items()
+        ],
+    }
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:,.0f}"

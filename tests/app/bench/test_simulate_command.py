@@ -1,0 +1,75 @@
+"""The options of `ondol bench simulate`, and one whole run with few clients."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import app.bench.simulate_command
+from app.bench import lock
+from app.bench.command import main
+from app.bench.simulate_command import FULL, QUICK, SimulateOptions, run
+from app.bench.simulation.chat_sweep import ChatPlan
+from app.bench.simulation.model import A100_8B, STARTER
+from app.bench.simulation.overhead import Crowd, OverheadPlan
+from app.bench.simulation.report import SimulatePlan
+from app.bench.simulation.wait_sweep import WaitPlan
+from app.bench.simulation.workloads import Chat, Turns
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[SimulateOptions]:
+    """What the command line asks for; nothing is simulated."""
+    calls: list[SimulateOptions] = []
+    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
+    monkeypatch.setattr(app.bench.simulate_command, "run", calls.append)
+    return calls
+
+
+@pytest.mark.parametrize(("words", "plan"), [("", FULL), ("--quick", QUICK)])
+def test_what_is_simulated(asked: list[SimulateOptions], words: str, plan: SimulatePlan) -> None:
+    assert main(["simulate", *words.split()]) == 0
+    assert asked == [SimulateOptions(plan, None)]
+
+
+def test_where_the_figures_go(asked: list[SimulateOptions], tmp_path: Path) -> None:
+    assert main(["simulate", "--json", str(tmp_path / "simulate.json")]) == 0
+    assert asked[0].json_file == tmp_path / "simulate.json"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--json /nowhere/simulate.json", "there is no folder /nowhere"),
+        ("--model m", "--model"),
+    ],
+)
+def test_what_makes_no_sense_ends_with_2(
+    asked: list[SimulateOptions], capsys: pytest.CaptureFixture[str], words: str, complaint: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["simulate", *words.split()])
+    assert caught.value.code == 2
+    assert asked == []
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_whole_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "simulate.json"
+    plan = SimulatePlan(
+        ChatPlan(A100_8B, Chat(200, 0.5, Turns(2, 20, 4)), (1, 2), pool_tokens=4_000),
+        (WaitPlan(STARTER, (0.5,), (0.0,), prompt_tokens=160, answer_tokens=2),),
+        OverheadPlan(A100_8B, 2, 6, 4, prompt_tokens=64, answer_tokens=(2, 4)),
+    )
+    results = run(SimulateOptions(plan, file))
+    assert [result.num_requests for result in results.chat] == [4, 8]
+    assert [result.crowd for result in results.overhead] == list(Crowd)
+    said = capsys.readouterr().out
+    assert "chat, 2 at a time: " in said
+    assert "Wait or compute on SmolLM2-135M on two CPU cores" in said
+    assert "Against the bars" in said
+    data = json.loads(file.read_text())
+    assert [each["concurrency"] for each in data["chat"]] == [1, 2]
+    assert len(data["verdicts"]) == 4

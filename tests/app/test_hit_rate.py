@@ -1,0 +1,71 @@
+"""Why the hit rate fell: memory is told from prompts."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.hit_rate import Cause, Span, why_it_fell
+
+WARM = Span(reused_tokens=9000, computed_tokens=1000)  # 90 %
+
+
+def after(rate: float, tokens: int = 10_000, **losses: int) -> Span:
+    reused = round(rate * tokens)
+    return Span(reused, tokens - reused, **losses)
+
+
+@pytest.mark.parametrize(
+    "lately",
+    [
+        after(0.95),
+        after(0.81, preemptions=9, recomputed_tokens=9000, evicted_pages=900),
+        after(0.0, tokens=999, preemptions=1, recomputed_tokens=999, evicted_pages=99),
+        Span(),
+    ],
+    ids=["rose", "fell by less than a tenth", "too few tokens", "no request"],
+)
+def test_there_is_nothing_to_say(lately: Span) -> None:
+    assert why_it_fell(WARM, lately) is Cause.NOTHING
+
+
+def test_before_anything_is_known_there_is_nothing_to_say() -> None:
+    assert why_it_fell(Span(), after(0.2, evicted_pages=900)) is Cause.NOTHING
+
+
+def test_a_fall_without_losses_is_the_prompts() -> None:
+    assert why_it_fell(WARM, after(0.3)) is Cause.NEW_PROMPTS
+
+
+# From 90 % to 30 % of 10,000 tokens 6,000 were missed, a quarter of which is 1,500 tokens or 94
+# pages.
+
+
+@pytest.mark.parametrize(
+    ("lately", "cause"),
+    [
+        (after(0.3, evicted_pages=94), Cause.EVICTION),
+        (after(0.3, evicted_pages=93), Cause.NEW_PROMPTS),
+        (after(0.3, preemptions=1, recomputed_tokens=1500), Cause.PREEMPTION),
+        (after(0.3, preemptions=1, recomputed_tokens=1499), Cause.NEW_PROMPTS),
+        (after(0.3, preemptions=1, recomputed_tokens=700, evicted_pages=50), Cause.PREEMPTION),
+        (after(0.3, preemptions=2, evicted_pages=94), Cause.PREEMPTION),
+        (after(0.3, preemptions=1), Cause.NEW_PROMPTS),
+    ],
+)
+def test_losses_are_the_reason_if_they_are_a_fair_share(lately: Span, cause: Cause) -> None:
+    assert why_it_fell(WARM, lately) is cause
+
+
+def test_a_sudden_fall_at_a_preemption_is_not_taken_for_diverse_prompts() -> None:
+    """The shape of S3-7: 60 % before, 31 % in the window in which requests made way."""
+    before = Span(reused_tokens=60_000, computed_tokens=40_000)
+    lately = Span(
+        reused_tokens=6200,
+        computed_tokens=13_800,
+        preemptions=12,
+        recomputed_tokens=4000,
+        evicted_pages=300,
+    )
+    assert why_it_fell(before, lately) is Cause.PREEMPTION
+    quiet = Span(reused_tokens=6200, computed_tokens=13_800)
+    assert why_it_fell(before, quiet) is Cause.NEW_PROMPTS
