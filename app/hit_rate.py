@@ -5,11 +5,13 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from engine.config import EngineConfig
+
 LEAST_FALL = 0.1
 LEAST_PROMPT_TOKENS = 1000  # fewer say nothing: one new prompt is a fall
 LEAST_SHARE = 0.25  # of what was missed; less is no reason
 
-_PAGE_TOKENS = 16
+_PAGE_TOKENS = EngineConfig().page_tokens
 
 
 class Cause(enum.Enum):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from engine.assembly import Assembler, Assembly, assemble
 from engine.commands import Cancel, DropPin, Pause, Pressure, Stop, Submit, WarmPin
 from engine.config import EngineConfig
+from engine.counters import Counters
 from engine.errors import (
     DuplicateRequest,
     EmptyPrompt,
@@ -29,7 +30,6 @@ from engine.errors import (
     UnknownRequest,
 )
 from engine.life import EngineLife
-from engine.counters import Counters
 from engine.metrics import EngineMetrics
 from engine.model import pressure
 from engine.pins import PinSpec, distinct_tokens

@@ -169,7 +169,8 @@ class EngineLoop:
             self._admit(now)
         if plan := self._plan_within_budget():
             num_tokens = plan.num_tokens
-            self._decode(plan.decode)
+            if plan.decode:
+                self._decode(plan.decode)
             self._prefill_some(plan, now)
             self._metrics.step(num_tokens)
         self._flush()

@@ -33,9 +33,7 @@ class MemoryKeeper:
         self._counters = counters
         self.notice = ""
 
-    def make_room(
-        self, growth: Sequence[tuple[Row, int]], let_go_kept: Callable[[], bool]
-    ) -> bool:
+    def make_room(self, growth: Sequence[tuple[Row, int]], let_go_kept: Callable[[], bool]) -> bool:
         """Evict as much as these rows need to grow by so many tokens; `let_go_kept` releases what
         is kept for those who wait, and says whether there was anything. Returns whether there is
         room."""
@@ -66,4 +64,6 @@ class MemoryKeeper:
         for each in self._cache.take_evicted():
             reason = each.reason.value
             self._counters.count_eviction(reason, each.client, each.num_pages, each.num_bytes)
-            self._metrics.evicted(each.num_pages, each.num_bytes, reason, each.standing.name.lower())
+            self._metrics.evicted(
+                each.num_pages, each.num_bytes, reason, each.standing.name.lower()
+            )

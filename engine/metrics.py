@@ -330,7 +330,9 @@ class _SnapshotCollector(Collector):
             capacity.mean_tokens,
         )
         yield self._gauge(
-            "ondol:kv_hot_bytes", "Bytes of prefixes that were hit again lately.", capacity.hot_bytes
+            "ondol:kv_hot_bytes",
+            "Bytes of prefixes that were hit again lately.",
+            capacity.hot_bytes,
         )
         yield self._gauge(
             "ondol:kv_hot_reserve_bytes",

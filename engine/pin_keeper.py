@@ -89,8 +89,7 @@ class PinKeeper:
     @property
     def held_bytes(self) -> int:
         """Bytes that pins hold; shared beginnings count once."""
-        held = {id(pin.hold) for pin in self._pins.values() if pin.hold}
-        return self._cache.held_bytes(lambda hold: id(hold) in held, open_tails=False)
+        return self._cache.bytes_held_by([pin.hold for pin in self._pins.values() if pin.hold])
 
     def statuses(self) -> Iterator[PinStatus]:
         for pin in self._pins.values():

@@ -137,10 +137,10 @@ class Snapshot:
     """The engine at one moment.
 
     `seq` grows with every snapshot; an equal `seq` means nothing changed. Of those that wait,
-    `num_parked` wait for what another computes, the others for `waits_for`. `prefill_done` of `prefill_tokens` stand in KV of
-    the longest prompt that is being computed for a request; both are 0 where there is none.
-    `notice` is a sentence about something unusual, such as a cache that was made smaller because
-    the machine is short of memory; empty otherwise.
+    `num_parked` wait for what another computes, the others for `waits_for`. `prefill_done` of
+    `prefill_tokens` stand in KV of the longest prompt that is being computed for a request; both
+    are 0 where there is none. `notice` is a sentence about something unusual, such as a cache that
+    was made smaller because the machine is short of memory; empty otherwise.
     """
 
     seq: int = 0

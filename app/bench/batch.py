@@ -51,8 +51,8 @@ class Knee:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What is asked of every mode: `clients` at a time, ascending, each number with an empty cache
-    that `warm_clients` fill first. `requests` are counted at each number, and at least `rounds` of
+    """What is asked of every mode: `clients` at a time, ascending, in a cache that `warm_clients`
+    fill first. `requests` are counted at each number, and at least `rounds` of
     every client, after `lead_rounds` until the pool is as it stays."""
 
     traffic: Traffic
@@ -100,13 +100,36 @@ class SweepPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkPlan:
+    """Long prompts, cut to each of `chunks` tokens a step and whole, for so many clients in a pool
+    that is too small for them (S3-10)."""
+
+    traffic: Traffic
+    pool_tokens: int
+    clients: int
+    chunks: tuple[int, ...]
+    requests: int
+
+    def to_sweep(self) -> SweepPlan:
+        """One number of clients."""
+        return SweepPlan(
+            self.traffic,
+            self.pool_tokens,
+            (self.clients,),
+            Knee(self.clients, self.clients),
+            (AdmissionMode.MAX_THROUGHPUT,),
+            self.requests,
+            rounds=1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class SimulatedPlan:
-    """A sweep in the simulator, and how prompts are cut with `chunk_clients` at a time."""
+    """What is simulated."""
 
     model: SimulatedModel
     sweep: SweepPlan
-    chunks: tuple[int, ...]
-    chunk_clients: int
+    chunked: ChunkPlan
 
 
 @dataclass(frozen=True, slots=True)

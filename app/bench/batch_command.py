@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import logging
 import os
 import platform
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,7 +51,8 @@ def run(options: BatchOptions) -> BatchResults:
     say("Starting one process that loads the model for all modes.")
     with tempfile.TemporaryDirectory(prefix="ondol-bench-") as folder:
         of_process, measured = measure(model, plan.measured, Path(folder), variables, say)
-    results = BatchResults(simulate(plan.simulated, say), measured)
+    with _without_warnings():
+        results = BatchResults(simulate(plan.simulated, say), measured)
     conditions = Conditions(
         started_at=started_at,
         model=catalog.model_id_of(model),
@@ -85,3 +89,16 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
     check_places(parser, chosen)
     plan = QUICK if chosen.quick else FULL
     return BatchOptions(plan, chosen.threads, chosen.model, chosen.data_dir, chosen.json)
+
+
+@contextlib.contextmanager
+def _without_warnings() -> Iterator[None]:
+    """The engine warns of each preemption, of which there are hundreds here; the tables count
+    them."""
+    log = logging.getLogger("engine")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)

@@ -19,7 +19,7 @@ from engine.schedule.build import ScheduledModel, build_rooms
 from engine.schedule.job import Job
 
 # A tail of a short answer is allocated 16 tokens at a time, far less than admission allows for.
-_SLACK_TOKENS = 32
+_SLACK_TOKENS = 16
 
 
 class BatchEngine:
@@ -35,7 +35,7 @@ class BatchEngine:
         config: EngineConfig,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        rooms = build_rooms(model, config, scheduler_class=WatchedScheduler)
+        rooms = build_rooms(model, config, scheduler_class=WatchedScheduler, now=clock)
         assert isinstance(rooms.scheduler, WatchedScheduler)
         rooms.scheduler.allow_slack(_SLACK_TOKENS)
         self._parts = LoopParts(

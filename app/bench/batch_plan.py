@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.bench.batch import BatchPlan, Knee, SimulatedPlan, SweepPlan
+from app.bench.batch import BatchPlan, ChunkPlan, Knee, SimulatedPlan, SweepPlan
 from app.bench.batch_traffic import Traffic
 from app.bench.simulation.model import A100_8B
 from engine.config import AdmissionMode
@@ -12,34 +12,48 @@ from engine.config import AdmissionMode
 _ENDS = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.PROTECT_CACHE)
 _MODES = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.BALANCED, AdmissionMode.PROTECT_CACHE)
 
-# In both, running requests take 60 to 70 % of the pool at the number of clients before the knee.
+# In all, running requests take 60 to 70 % of the pool at the number of clients before the knee, and
+# all system prompts fit beside them.
 _SIMULATED = SweepPlan(
-    Traffic(40, 2_048, (256, 768), one_off_share=0.15),
-    pool_tokens=90_000,
+    Traffic(52, 640, (512, 1_024), one_off_share=0.2),
+    pool_tokens=49_000,
     clients=(4, 8, 16, 32, 64, 128),
     knee=Knee(32, 64),
     modes=_MODES,
-    requests=400,
-    rounds=6,
+    requests=300,
+    rounds=3,
+    lead_rounds=2,
+)
+_CHUNKED = ChunkPlan(
+    Traffic(8, 4_096, (128, 384), one_off_share=0.2),
+    pool_tokens=48_000,
+    clients=32,
+    chunks=(256, 512),
+    requests=150,
 )
 _MEASURED = SweepPlan(
-    Traffic(8, 240, (12, 20), one_off_share=0.15),
-    pool_tokens=2_000,
+    Traffic(5, 160, (6, 10), one_off_share=0.2),
+    pool_tokens=900,
     clients=(1, 2, 4, 8, 16),
     knee=Knee(4, 8),
     modes=_ENDS,
-    requests=32,
-    rounds=4,
+    requests=40,
+    rounds=3,
     warm_clients=1,
 )
 
-FULL = BatchPlan(SimulatedPlan(A100_8B, _SIMULATED, chunks=(256, 512), chunk_clients=64), _MEASURED)
+FULL = BatchPlan(SimulatedPlan(A100_8B, _SIMULATED, _CHUNKED), _MEASURED)
 QUICK = BatchPlan(
     SimulatedPlan(
         A100_8B,
-        replace(_SIMULATED, clients=(8, 32, 64, 128), modes=_ENDS, requests=250, rounds=3),
-        chunks=(512,),
-        chunk_clients=64,
+        replace(
+            _SIMULATED,
+            clients=(8, 32, 64, 128),
+            modes=_ENDS,
+            requests=128,
+            rounds=1,
+        ),
+        replace(_CHUNKED, chunks=(512,), requests=64),
     ),
-    replace(_MEASURED, clients=(1, 4, 8, 16), requests=16, rounds=2),
+    replace(_MEASURED, clients=(1, 4, 16), knee=Knee(4, 16), requests=15, rounds=1),
 )

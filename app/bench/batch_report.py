@@ -11,6 +11,7 @@ from app.bench.batch import (
     EXAMPLE_TOKENS,
     BatchPlan,
     BatchResults,
+    ChunkPlan,
     ChunkResult,
     Point,
     Quoted,
@@ -21,6 +22,7 @@ from app.bench.batch import (
     article_example,
     sweep_of,
 )
+from app.bench.batch_traffic import Traffic
 from app.bench.batch_verdicts import verdicts
 from app.bench.report import describe, table, verdict_line
 from app.bench.results import Conditions
@@ -96,7 +98,7 @@ def to_json(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> d
             "model": asdict(plan.simulated.model),
             "plan": plan.simulated.sweep.to_json(),
             "sweeps": [sweep.to_json() for sweep in simulated.sweeps],
-            "chunk_clients": plan.simulated.chunk_clients,
+            "chunked": plan.simulated.chunked.to_sweep().to_json(),
             "chunks": [asdict(each) for each in simulated.chunks],
             "nothing_shared": asdict(simulated.nothing_shared),
         },
@@ -116,15 +118,8 @@ def to_json(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> d
 def _simulated_lines(results: SimulatedResults, plan: SimulatedPlan) -> Iterator[str]:
     yield f"Simulated: {plan.model.name}"
     yield from _sweep_lines(results.sweeps, plan.sweep)
-    sides = [sweep_of(results.sweeps, mode) for mode in _COMPARED_MODES]
-    known = [sweep for sweep in sides if sweep is not None]
-    if len(known) == len(_COMPARED_MODES):
-        yield "Beside the article's table (S3-6)"
-        yield from table(_ARTICLE_COLUMNS, _article_rows(known, plan.sweep))
-        yield ""
-    yield f"Prompts in chunks and whole: max throughput, {plan.chunk_clients} clients"
-    yield from table(_CHUNK_COLUMNS, [_chunk_cells(each) for each in results.chunks])
-    yield ""
+    yield from _article_lines(results.sweeps, plan.sweep)
+    yield from _chunk_lines(results.chunks, plan.chunked)
     distinct = results.nothing_shared
     yield (
         f"The same with {distinct.clients} clients whose prompts share nothing: first token "
@@ -134,7 +129,15 @@ def _simulated_lines(results: SimulatedResults, plan: SimulatedPlan) -> Iterator
 
 
 def _sweep_lines(sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[str]:
-    traffic = plan.traffic
+    yield from _traffic_lines(plan.traffic, plan.pool_tokens)
+    for sweep in sweeps:
+        yield ""
+        yield sweep.mode.value
+        yield from table(_SWEEP_COLUMNS, [_sweep_cells(point) for point in sweep.points])
+    yield ""
+
+
+def _traffic_lines(traffic: Traffic, pool_tokens: int) -> Iterator[str]:
     least, most = traffic.answer_tokens
     yield (
         f"Prompts of {traffic.prompt_tokens:,} tokens, {100 * traffic.common_share:.0f} % of them "
@@ -142,13 +145,8 @@ def _sweep_lines(sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[str]:
     )
     yield (
         f"{100 * traffic.one_off_share:.0f} % of the prompts share nothing. Answers of {least:,} "
-        f"to {most:,} tokens. A pool of {plan.pool_tokens:,} tokens."
+        f"to {most:,} tokens. A pool of {pool_tokens:,} tokens."
     )
-    for sweep in sweeps:
-        yield ""
-        yield sweep.mode.value
-        yield from table(_SWEEP_COLUMNS, [_sweep_cells(point) for point in sweep.points])
-    yield ""
 
 
 def _sweep_cells(point: Point) -> Sequence[str]:
@@ -175,15 +173,28 @@ _FIGURES: Sequence[Callable[[Point | Quoted], str]] = (
 )
 
 
-def _article_rows(sweeps: Sequence[Sweep], plan: SweepPlan) -> list[Sequence[str]]:
-    """The article's rows, as far as these numbers of clients were simulated."""
-    rows: list[Sequence[str]] = []
-    for quoted in ARTICLE:
-        if quoted.clients in plan.clients:
-            sides = (quoted, *(sweep.at(quoted.clients) for sweep in sweeps))
-            figures = [figure(side) for figure in _FIGURES for side in sides]
-            rows.append([f"{quoted.clients}", *figures])
-    return rows
+def _article_lines(sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[str]:
+    """As far as its numbers of clients were simulated, and both modes were."""
+    found = [sweep_of(sweeps, mode) for mode in _COMPARED_MODES]
+    compared = [sweep for sweep in found if sweep is not None]
+    rows = [_article_cells(row, compared) for row in ARTICLE if row.clients in plan.clients]
+    if rows and len(compared) == len(_COMPARED_MODES):
+        yield "Beside the article's table (S3-6)"
+        yield from table(_ARTICLE_COLUMNS, rows)
+        yield ""
+
+
+def _article_cells(quoted: Quoted, sweeps: Sequence[Sweep]) -> Sequence[str]:
+    sides: list[Point | Quoted] = [quoted]
+    sides += [sweep.at(quoted.clients) for sweep in sweeps]
+    return [f"{quoted.clients}", *(figure(side) for figure in _FIGURES for side in sides)]
+
+
+def _chunk_lines(results: Sequence[ChunkResult], plan: ChunkPlan) -> Iterator[str]:
+    yield f"Prompts in chunks and whole: max throughput, {plan.clients} clients, long prompts"
+    yield from _traffic_lines(plan.traffic, plan.pool_tokens)
+    yield from table(_CHUNK_COLUMNS, [_chunk_cells(each) for each in results])
+    yield ""
 
 
 def _chunk_cells(result: ChunkResult) -> Sequence[str]:

@@ -12,12 +12,14 @@ from app.bench.batch import (
     SimulatedPlan,
     SimulatedResults,
     Sweep,
+    SweepPlan,
 )
-from app.bench.batch_traffic import Requests, Traffic
+from app.bench.batch_traffic import Requests
 from app.bench.batch_watch import WatchedScheduler
 from app.bench.errors import BenchError
 from app.bench.simulation.arrivals import Client, Workload
 from app.bench.simulation.engine import SimulatedEngine
+from app.bench.simulation.model import SimulatedModel
 from app.bench.simulation.runner import FIRST_TOKEN, NEXT_TOKEN
 from engine.config import AdmissionMode, EngineConfig
 
@@ -31,56 +33,55 @@ def simulate(plan: SimulatedPlan, say: Callable[[str], None]) -> SimulatedResult
     """Every mode with every number of clients, and prompts in chunks and whole. Raises
     BenchError."""
     sweeps = tuple(_sweep(plan, mode, say) for mode in plan.sweep.modes)
-    chunks = tuple(_chunked(plan, chunk, say) for chunk in (*plan.chunks, None))
-    distinct = replace(plan.sweep.traffic, one_off_share=1.0)
-    fewest = plan.sweep.clients[0]
-    nothing_shared = _point(plan, distinct, fewest, EngineConfig())
+    chunks = tuple(_chunked(plan, chunk, say) for chunk in (*plan.chunked.chunks, None))
+    distinct = replace(plan.sweep, traffic=replace(plan.sweep.traffic, one_off_share=1.0))
+    nothing_shared = point(plan.model, distinct, plan.sweep.clients[0], EngineConfig())
     return SimulatedResults(sweeps, chunks, nothing_shared)
 
 
 def _sweep(plan: SimulatedPlan, mode: AdmissionMode, say: Callable[[str], None]) -> Sweep:
     points = []
     for clients in plan.sweep.clients:
-        point = _point(plan, plan.sweep.traffic, clients, EngineConfig(admission=mode))
+        found = point(plan.model, plan.sweep, clients, EngineConfig(admission=mode))
         say(
-            f"simulated, {mode.value}, {clients} clients: {100 * point.hit_rate:.0f} % found, "
-            f"first token {1000 * point.ttft_p50_s:,.0f} ms, {point.tokens_per_s:,.0f} tokens/s"
+            f"simulated, {mode.value}, {clients} clients: {100 * found.hit_rate:.0f} % found, "
+            f"first token {1000 * found.ttft_p50_s:,.0f} ms, {found.tokens_per_s:,.0f} tokens/s"
         )
-        points.append(point)
+        points.append(found)
     return Sweep(mode, tuple(points))
 
 
 def _chunked(plan: SimulatedPlan, chunk: int | None, say: Callable[[str], None]) -> ChunkResult:
+    chunked = plan.chunked
     config = EngineConfig(
         admission=AdmissionMode.MAX_THROUGHPUT,
-        prefill_chunk=chunk or plan.sweep.traffic.prompt_tokens,
+        prefill_chunk=chunk or chunked.traffic.longest_tokens,
         step_target_s=_WHOLE_STEP_S,
     )
-    point = _point(plan, plan.sweep.traffic, plan.chunk_clients, config)
+    found = point(plan.model, chunked.to_sweep(), chunked.clients, config)
     say(
         f"simulated, prompts {f'in chunks of {chunk}' if chunk else 'whole'}: "
-        f"99 % of the gaps within {1000 * point.gap_p99_s:,.0f} ms"
+        f"99 % of the gaps within {1000 * found.gap_p99_s:,.0f} ms"
     )
-    return ChunkResult(chunk, point)
+    return ChunkResult(chunk, found)
 
 
-def _point(plan: SimulatedPlan, traffic: Traffic, clients: int, config: EngineConfig) -> Point:
-    """A number of clients in a closed loop, once every assistant is warm."""
-    sweep = plan.sweep
+def point(model: SimulatedModel, plan: SweepPlan, clients: int, config: EngineConfig) -> Point:
+    """A number of clients in a closed loop, once every assistant is warm. Raises BenchError."""
     config = replace(
         config,
-        kv_budget_bytes=sweep.pool_tokens * plan.model.bytes_per_token,
-        max_running=2 * max(sweep.clients),  # the memory decides, not this cap
+        kv_budget_bytes=plan.pool_tokens * model.bytes_per_token,
+        max_running=2 * max(plan.clients),  # the memory decides, not this cap
     )
-    engine = SimulatedEngine(plan.model, config, scheduler_class=WatchedScheduler)
+    engine = SimulatedEngine(model, config, scheduler_class=WatchedScheduler)
     watched = engine.scheduler
     assert isinstance(watched, WatchedScheduler)
     watched.allow_slack(_SLACK_TOKENS)
-    requests = Requests(traffic, _WORDS)
+    requests = Requests(plan.traffic, _WORDS)
     warm_up = requests.warm_up()
-    warm = engine.run(Workload(clients=(Client(warm_up),) * sweep.warm_clients))
-    watched.start_over(sweep.lead_in(clients))
-    mixed = requests.mixed(sweep.num_requests(clients))
+    warm = engine.run(Workload(clients=(Client(warm_up),) * plan.warm_clients))
+    watched.start_over(plan.lead_in(clients))
+    mixed = requests.mixed(plan.num_requests(clients))
     starts = random.Random(clients)
     served = engine.run(
         Workload(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -52,24 +53,27 @@ class Requests:
         self._traffic = traffic
         self._vocabulary = vocabulary
         self._chance = random.Random(seed)
+        self._numbers = itertools.count(1)
         self._systems = [self._words(traffic.system_tokens) for _ in range(traffic.assistants)]
 
     def warm_up(self) -> Iterator[Request]:
         """Prompts that make every assistant hot, and get no answers."""
-        for number, system in enumerate(self._systems):
-            for turn in range(_WARM_TURNS):
-                yield self._request(f"warm-{number}-{turn}", system, 0)
+        for system in self._systems:
+            for _ in range(_WARM_TURNS):
+                yield self._request(system, 0)
 
     def mixed(self, count: int) -> Iterator[Request]:
         """So many, for assistants by chance."""
+        share = self._traffic.one_off_share
         for number in range(count):
-            one_off = self._chance.random() < self._traffic.one_off_share
+            one_off = int(share * (number + 1)) > int(share * number)  # evenly among the others
             system = () if one_off else self._chance.choice(self._systems)
             answer_tokens = self._chance.randint(*self._traffic.answer_tokens)
-            yield self._request(f"chat-{number}", system, answer_tokens)
+            yield self._request(system, answer_tokens)
 
-    def _request(self, name: str, system: tuple[int, ...], max_tokens: int) -> Request:
+    def _request(self, system: tuple[int, ...], max_tokens: int) -> Request:
         prompt = system + self._words(self._traffic.prompt_tokens - len(system))
+        name = f"batch-{next(self._numbers)}"
         return greedy(name, prompt, max_tokens, client=name)
 
     def _words(self, count: int) -> tuple[int, ...]:

@@ -72,7 +72,7 @@ class WatchedScheduler(Scheduler):
     def point(self, clients: int, evicted_pages: int) -> Point:
         """What was seen, once all requests have ended. Needs two requests that count."""
         times, gaps = np.asarray(self._times), np.asarray(self._gaps)
-        counts = (times >= self._from) & (times <= self._until)
+        counts = (times > self._from) & (times <= self._until)
         gap_p50_s, gap_p99_s, longest_gap_s = _quantiles(
             gaps[counts & ~np.isnan(gaps)], (0.5, 0.99, 1.0)
         )
@@ -148,7 +148,7 @@ class WatchedScheduler(Scheduler):
             self._gaps.append(math.nan if before is None else at - before)
 
     def _counts(self, at: float) -> bool:
-        return self._from <= at <= self._until
+        return self._from < at <= self._until
 
 
 def most_within(times: Sequence[float], seconds: float) -> int:

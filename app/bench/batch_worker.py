@@ -54,22 +54,21 @@ def sweep(
     new_engine: NewEngine,
     say: Callable[[str], None],
 ) -> Sweep:
-    """One mode with every number of clients. Raises BenchError."""
+    """One mode with every number of clients, in a cache that is warmed once. Raises BenchError."""
+    # The memory decides how many run, not this cap.
+    engine = new_engine(EngineConfig(admission=mode, max_running=2 * max(plan.clients)))
+    requests = Requests(plan.traffic, range(vocabulary))
+    engine.warm_up(requests.warm_up(), plan.warm_clients)
     points: list[Point] = []
     for clients in plan.clients:
-        # The memory decides how many run, not this cap.
-        config = EngineConfig(admission=mode, max_running=2 * max(plan.clients))
-        engine = new_engine(config)
-        requests = Requests(plan.traffic, range(vocabulary))
-        engine.warm_up(requests.warm_up(), plan.warm_clients)
         mixed = requests.mixed(plan.num_requests(clients))
         point = engine.serve(mixed, clients, plan.lead_in(clients))
-        engine.clear()
         say(
             f"measured, {mode.value}, {clients} clients: {100 * point.hit_rate:.0f} % found, "
             f"first token {1000 * point.ttft_p50_s:,.0f} ms, {point.tokens_per_s:,.1f} tokens/s"
         )
         points.append(point)
+    engine.clear()
     return Sweep(mode, tuple(points))
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from app.bench.flights import Case, CaseResult, Kind, Measured, Plan, Side
 
 # One of each side, so that each schedule has seen what prefill takes on this machine.
-_WARM_UP = Case(Kind.IDENTICAL, 1, 320, 320, 2)
+_WARM_UP = Case(Kind.IDENTICAL, 1, 256, 256, 2)
 
 
 class Engine(Protocol):

@@ -151,6 +151,11 @@ class HouseResults:
     off_peak: Peak
 
 
+def named(clients: int) -> str:
+    """As people are told."""
+    return f"{clients} client{'' if clients == 1 else 's'}"
+
+
 def _figures(segments: Sequence[Segment]) -> Figures:
     ttft_s = [turn.ttft_s for segment in segments for turn in segment.turns]
     prompt = sum(each.after.prompt_tokens - each.before.prompt_tokens for each in segments)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from app.bench.client import Client
 from app.bench.errors import BenchError, EmptyAnswer
 from app.bench.flights import Side
-from app.bench.house import OFF, ON, CaseResult, Pair, Plan, Segment
+from app.bench.house import OFF, ON, CaseResult, Pair, Plan, Segment, named
 from app.bench.house_clients import Inhabitant
 from app.bench.house_errands import Chat
 from app.bench.house_metrics import read
@@ -53,7 +53,7 @@ class HouseBench:
         pair = Pair(segments[ON], segments[OFF])
         if not pair.common:
             raise BenchError("The model had a word for no question of the household's.")
-        self._say(f"{number} clients, pair {at + 1} of {plan.pairs}: {_told(pair)}")
+        self._say(f"{named(number)}, pair {at + 1} of {plan.pairs}: {_told(pair)}")
         return pair
 
     def _segment(self, client: Client, number: int, salt: str, seconds: float) -> Segment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.bench.house import CaseResult, HouseResults, Peak
+from app.bench.house import CaseResult, HouseResults, Peak, named
 from app.bench.verdicts import Verdict, counted
 from engine.config import GIB
 
@@ -30,12 +30,12 @@ def peak_share(peak: Peak) -> float:
 
 
 def _hit_rate(case: CaseResult) -> Verdict:
-    what = f"{clients(case)}, prompt tokens not found, on / off"
+    what = f"{named(case.clients)}, prompt tokens not found, on / off"
     return Verdict(what, case.prompt_tokens, case.computed_ratio, COMPUTED_FACTOR)
 
 
 def _ttft(case: CaseResult) -> Verdict:
-    what = f"{clients(case)}, mean first token, on / off"
+    what = f"{named(case.clients)}, mean first token, on / off"
     return Verdict(what, case.prompt_tokens, case.ttft_ratio, TTFT_FACTOR)
 
 
@@ -44,8 +44,3 @@ def _memory(results: HouseResults) -> Iterator[Verdict]:
     for name, peak in (("on", results.on_peak), ("off", results.off_peak)):
         what = f"peak memory / budget + weights + 1 GiB, {name}"
         yield Verdict(what, most_tokens, counted(peak_share(peak)), PEAK_FACTOR)
-
-
-def clients(case: CaseResult) -> str:
-    """As people are told."""
-    return f"{case.clients} client{'' if case.clients == 1 else 's'}"

@@ -20,20 +20,20 @@ from engine.config import EngineConfig
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
-def main(model: Path, data_dir: Path, side: Side, kv_budget_bytes: int, peak_file: Path) -> int:
+def main(folder: Path, data_dir: Path, side: Side, kv_budget_bytes: int, peak_file: Path) -> int:
     """Serve until a signal ends it, then write {"peak_bytes"}. Returns the exit code."""
     policy = POLICIES[side]
 
-    def make_engine(folder: Path, config: EngineConfig, **parts: Any) -> EnginePort:
+    def make_engine(model: Path, config: EngineConfig, **parts: Any) -> EnginePort:
         config = replace(
             config,
             publication=policy.publication,
             release=policy.release,
             wait_or_compute=policy.wait_or_compute,
         )
-        return product_engine(folder, config, **parts)
+        return product_engine(model, config, **parts)
 
-    settings = Settings(port=0, model=model, data_dir=data_dir, kv_budget_bytes=kv_budget_bytes)
+    settings = Settings(port=0, model=folder, data_dir=data_dir, kv_budget_bytes=kv_budget_bytes)
     code = serve(settings, make_engine)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
     write_whole({"peak_bytes": peak}, peak_file)

@@ -26,11 +26,13 @@ class WindowCost:
 @dataclass(frozen=True, slots=True)
 class KVCost:
     """Prices of one model: a token of all full-attention layers, of each group of sliding layers,
-    and one recurrent state, in bytes."""
+    and one recurrent state, in bytes. `grows_by_eighths`: a tail is never allocated further ahead
+    than an eighth of what it holds."""
 
     bytes_per_token: int
     windows: tuple[WindowCost, ...] = ()
     state_bytes: int = 0
+    grows_by_eighths: bool = False
 
     @property
     def dense(self) -> bool:
@@ -51,6 +53,11 @@ class KVCost:
         if not self.dense:
             full += full // EMPTY_SHARE  # a row that leaves checkpoints leaves empty room at each
         return full + sliding + self.state_bytes
+
+    def ahead_tokens(self, num_tokens: int, most: int) -> int:
+        """Most tokens, of at most `most`, that a tail which comes to hold `num_tokens` is allocated
+        ahead of them."""
+        return min(most, 32 + num_tokens // 8) if self.grows_by_eighths else most
 
     def prefix_bytes(self, num_tokens: int) -> int:
         """Bytes of a stored prefix that can be hit at its end."""

@@ -6,6 +6,7 @@ enters the root digest, and everything before a page enters the page's digest th
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import dataclass
 from typing import NewType
@@ -33,6 +34,7 @@ class ModelIdentity:
     adapter: str = ""
 
 
+@functools.lru_cache(maxsize=1024)  # asked for at every look-up
 def root_digest(identity: ModelIdentity, salt: str = "") -> Digest:
     """Digest (32 bytes) of the empty prefix. Every field is tagged, so adapter "foo" differs from
     salt "foo" (B7)."""

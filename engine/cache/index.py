@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.cache.checkpoint import Checkpoint
 from engine.cache.ghosts import Ghosts
-from engine.cache.identity import ModelIdentity, page_digest, root_digest
+from engine.cache.identity import Digest, ModelIdentity, page_digest, root_digest
 from engine.cache.kept import Kept, Use
 from engine.cache.page import TOKEN_BYTES, Page, common_tokens
 from engine.cache.part import Part
-from engine.cache.row import TOKEN_TYPE
+from engine.cache.row import TOKEN_TYPE, Row
 from engine.cache.shares import Shares
 from engine.cache.standing import Standing
 
@@ -103,6 +103,18 @@ class PageIndex:
         ]
         return Walk(node, last, node.end + extra, tuple(found))
 
+    def asked(self, row: Row) -> None:
+        """A row has begun, whose full pages after the last that was found have to be computed."""
+        ends = range(row.node.end + self.page_tokens, row.num_prompt + 1, self.page_tokens)
+        self.ghosts.asked(self._names(row, ends), len(ends))
+
+    def _names(self, row: Row, ends: Iterable[int]) -> Iterator[Digest]:
+        name = row.node.digest
+        assert name is not None
+        for end in ends:
+            name = page_digest(name, row.key(end - self.page_tokens, end))
+            yield name
+
     def add(
         self, parent: Page, key: bytes, part: Part, num_prefilled: int, origin: Use | Kept
     ) -> Page:
@@ -115,8 +127,6 @@ class PageIndex:
         part.changed()
         if isinstance(origin, Use):
             page.begin(origin)
-            if digest is not None and page.standing > Standing.BACKGROUND:
-                self.ghosts.came(digest)
         else:
             page.inherit(origin)
         self.shares.charge(page)
@@ -194,9 +204,9 @@ class PageIndex:
         checkpoint.record(use)
 
     def hot_tokens(self, since_s: float) -> int:
-        """Tokens of sealed pages that were hit at least twice since then, by others than
-        background work. A page was hit whenever one that follows it was, so the search ends at the
-        first that is not hot."""
+        """Tokens of sealed pages that nobody holds and that were hit at least twice since then, by
+        others than background work. A page was hit whenever one that follows it was, so the search
+        ends at the first that is not hot."""
         total = 0
         ahead = list(self.roots.values())
         while ahead:
@@ -205,7 +215,7 @@ class PageIndex:
                     ahead.append(child)
                     assert child.part is not None
                     if not child.part.open:
-                        total += child.end - child.start
+                        total += max(0, child.end - max(child.start, child.part.held_end))
         return total
 
 

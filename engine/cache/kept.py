@@ -33,14 +33,16 @@ class Use:
         *,
         hit: bool = False,
         cold: bool = False,
-        gathered: float = -math.inf,
+        gathered: float | None = None,
     ) -> None:
         self.clock = clock
         self.at_s = at_s
         self.client = client
         self.standing = standing
         self.hit = hit
-        self.heat = max(at_s / HALF_LIFE_S - (COLD_HALF_LIVES if cold else 0.0), gathered)
+        self.heat = at_s / HALF_LIFE_S - (COLD_HALF_LIVES if cold else 0.0)
+        if gathered is not None:
+            self.heat = max(self.heat, gathered)
         self.summed = self.sum = math.nan
 
     def added_to(self, heat: float) -> float:

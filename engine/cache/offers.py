@@ -41,8 +41,14 @@ class Offers:
         return part.offer
 
     def check(self, part: Part) -> bool:
-        """Whether what is remembered of a part, if anything, is so."""
-        return not part.offer_known or part.open or part.offer == self._look(part)
+        """Whether what is remembered of a part, if anything, is so. Its price is what it was when
+        the part was looked at: what prefill takes is measured all the time."""
+        if not part.offer_known or part.open:
+            return True
+        known, now = part.offer, self._look(part)
+        if known is None or now is None:
+            return known is now
+        return known.kept is now.kept and known.parts_prompts == now.parts_prompts
 
     def gives_checkpoint(self, part: Part) -> bool:
         """Whether the state and the windows at a part's end serve nobody but a hit there."""

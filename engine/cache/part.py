@@ -87,6 +87,7 @@ class Part:
         "children",
         "holds",
         "offer",
+        "_held_end",
         "offer_known",
         "open",
         "pages",
@@ -111,6 +112,7 @@ class Part:
         self.checkpoint: Checkpoint | None = None  # at the end
         self.offer: Offer | None = None  # what it would give up first, once that is known
         self.offer_known = False
+        self._held_end: int | None = None
         if parent is not None:
             parent.children.add(self)
             parent.changed()
@@ -123,7 +125,14 @@ class Part:
     def needed_end(self) -> int:
         """Tokens before this position are in use: by a hold, or because a child part stands on
         them."""
-        return max([self.base, *self.holds.values(), *(child.base for child in self.children)])
+        return max([self.held_end, *(child.base for child in self.children)])
+
+    @property
+    def held_end(self) -> int:
+        """Tokens before this position are held by somebody."""
+        if self._held_end is None:  # a thousand may hold the beginning that all share
+            self._held_end = max(self.holds.values(), default=self.base)
+        return self._held_end
 
     @property
     def dead(self) -> bool:
@@ -135,6 +144,7 @@ class Part:
     def changed(self) -> None:
         """Its storage, its pages or those who need it are others now: look at it again."""
         self.offer_known = False
+        self._held_end = None
 
     def chain(self, end: int) -> tuple[View, ...]:
         """Views that cover tokens [0, end), first to last. `end` lies in (0, self.end]."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.cache import integrity
@@ -167,12 +167,12 @@ class PrefixCache:
         standing: Standing = Standing.ORDINARY,
     ) -> Row:
         """A row for `tokens` on the longest known prefix of at most `limit` tokens. Where a client
-        comes back to what it alone has used, or somebody goes on from an answer, that prefix is a
+        extends what it alone has used, or somebody goes on from an answer, that prefix is a
         session's; what is added to an answer is, too."""
         root = self._index.root(salt)
         match = self.match(tokens, limit, salt)
         goes_on = standing >= Standing.ORDINARY and _takes_up_answer(match)
-        comes_back = not match.last.shared and match.last.owner == client
+        comes_back = match.last.owner == client and _extends(match, len(tokens))
         if goes_on:
             standing = max(standing, Standing.SESSION)
         found_by = standing
@@ -185,6 +185,9 @@ class PrefixCache:
         row.gathered = match.last.heat if goes_on else None
         row.node = match.node
         row.num_shared = match.num_shared
+        if self.enabled and standing > Standing.BACKGROUND:
+            self._index.asked(row)
+            row.cold = self._index.ghosts.thrashes and not goes_on
         self._index.use_root(root)
         self.rows[row.tail] = row
         self._limit_checkpoints()  # somebody else's tail may have become a part
@@ -291,27 +294,33 @@ class PrefixCache:
         return self._store.given_back
 
     def hot_bytes(self, now: float, window_s: float = HALF_LIFE_S) -> int:
-        """Bytes of the tokens in sealed parts that were hit at least twice in the last `window_s`
-        seconds before `now`, of the cache's clock: the hot set (algorithms §2.8)."""
+        """Bytes of the tokens in sealed parts that nobody holds and that were hit at least twice in
+        the last `window_s` seconds before `now`, of the cache's clock: what of the hot set eviction
+        could take (algorithms §2.8)."""
         return self._index.hot_tokens(now - window_s) * self.cost.bytes_per_token
 
     def bytes_of_clients(self) -> dict[str, int]:
         """Bytes by client of what it alone has used; what several use is nobody's."""
         return dict(self._index.shares.bytes_of)
 
-    def held_bytes(
-        self, accept: Callable[[Hold], bool] = lambda hold: True, *, open_tails: bool = True
-    ) -> int:
-        """Bytes that eviction cannot give back: open tails, and what a hold that `accept` accepts
-        needs of sealed parts."""
-        total = 0
+    def held_bytes(self) -> int:
+        """Bytes that eviction cannot give back: open tails, and what holds need of sealed parts."""
+        total = self.open_bytes
         for part in self.parts:
-            if part.open:
-                total += part.storage.num_bytes if open_tails else 0
-            elif holds := [hold for hold in part.holds if accept(hold)]:
-                end = max(part.holds[hold] for hold in holds)
-                total += (end - part.base) * self.cost.bytes_per_token
-                total += self._held_extras(part, holds)
+            if part.holds and not part.open:
+                total += (part.held_end - part.base) * self.cost.bytes_per_token
+                if not self.cost.dense:
+                    total += self._held_extras(part, part.holds)
+        return total
+
+    def bytes_held_by(self, holds: Collection[Hold]) -> int:
+        """Bytes of sealed parts that these holds need; what several need counts once."""
+        total = 0
+        for part in {view.part for hold in holds for view in hold.views}:
+            of_part = [hold for hold in part.holds if hold in holds]
+            end = max(part.holds[hold] for hold in of_part)
+            total += (end - part.base) * self.cost.bytes_per_token
+            total += self._held_extras(part, of_part)
         return total
 
     def newly_held_bytes(self, match: Match) -> int:
@@ -322,8 +331,7 @@ class PrefixCache:
             part = view.part
             if part.open:
                 continue
-            held = max(part.holds.values(), default=part.base)
-            total += max(0, view.end - held) * self.cost.bytes_per_token
+            total += max(0, view.end - part.held_end) * self.cost.bytes_per_token
         return total
 
     def reclaim(self, num_bytes: int, reason: Reason = Reason.CAPACITY) -> Reclaimed:
@@ -376,10 +384,14 @@ class PrefixCache:
 
     def _use_by(self, row: Row) -> Use:
         """What a row computes, and that it stands on what it found."""
-        clock, now = self._index.clock, self._now()
-        if row.gathered is not None:
-            return Use(clock, now, row.client, row.standing, gathered=row.gathered)
-        return Use(clock, now, row.client, row.standing, cold=self._index.ghosts.thrashes)
+        return Use(
+            self._index.clock,
+            self._now(),
+            row.client,
+            row.standing,
+            cold=row.cold,
+            gathered=row.gathered,
+        )
 
     def _dense_match(self, walk: Walk) -> Match:
         num_tokens = walk.num_tokens // self.match_unit * self.match_unit
@@ -478,7 +490,7 @@ class PrefixCache:
             self._use_by(row),
         )
 
-    def _held_extras(self, part: Part, holds: Sequence[Hold]) -> int:
+    def _held_extras(self, part: Part, holds: Iterable[Hold]) -> int:
         """Bytes of a part's windows and state that these holds need."""
         total = 0
         if part.checkpoint is not None and any(
@@ -500,6 +512,12 @@ def _takes_up_answer(match: Match) -> bool:
     last = match.last
     comes_after = last.parent is not None and last.parent.past_answer
     return comes_after or match.num_tokens > last.start + last.num_prefilled
+
+
+def _extends(match: Match, num_tokens: int) -> bool:
+    """Whether a prompt of so many tokens goes on where one that nobody else has used ended."""
+    last = match.last
+    return not last.shared and not last.children and last.end == match.num_tokens < num_tokens
 
 
 def _clamp(num_tokens: int, most: int) -> int:

@@ -21,10 +21,12 @@ class Row:
     index: more than `num_cached` where nothing could be taken up at the place at which this prompt
     leaves another one. `client` runs it; with the `standing` it has, what it computes comes in.
     `gathered` is the heat of the conversation that it goes on with; None if it takes up no answer.
+    `cold`: it is a newcomer, and the cache thrashes.
     """
 
     __slots__ = (
         "client",
+        "cold",
         "gathered",
         "hold",
         "node",
@@ -54,6 +56,7 @@ class Row:
         self.client = client
         self.standing = standing
         self.gathered: float | None = None
+        self.cold = False
         self.num_prompt = len(self.tokens)
         self.num_cached = self.num_shared = tail.base
 

@@ -43,11 +43,12 @@ class ByWorth:
         self._now = now
 
     def price(self, loss: Loss) -> float:
-        """log2 of the seconds saved for a byte."""
-        saved_s = self._seconds(loss.start, loss.end)
-        return (
-            math.log2(saved_s / loss.num_bytes) if saved_s > 0 and loss.num_bytes > 0 else -math.inf
-        )
+        """log2 of the time saved for a byte, in that of a prompt's first token: prices of different
+        hours compare, however busy the machine was."""
+        saved_s, token_s = self._seconds(loss.start, loss.end), self._seconds(0, 1)
+        if saved_s <= 0 or token_s <= 0 or loss.num_bytes <= 0:
+            return -math.inf
+        return math.log2(saved_s / token_s / loss.num_bytes)
 
     def rank(self, kept: Kept, price: float, *, over_share: bool) -> Rank:
         likely = kept.heat + HEAD_START[kept.standing]

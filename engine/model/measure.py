@@ -38,6 +38,7 @@ def measure(model: Any, layout: Layout, prefill_chunk: int) -> Shape:
         state_bytes=sum(
             cache.nbytes for leaf, cache in by_kind if leaf.kind is LayerKind.RECURRENT
         ),
+        grows_by_eighths=True,
     )
     return shape_of(layout, leaves, cost)
 

@@ -1,4 +1,7 @@
-"""Whether the machine is short of memory, as its system sees it. The macOS side is untested here."""
+"""Whether the machine is short of memory, as its system sees it.
+
+The macOS side is untested here.
+"""
 
 from __future__ import annotations
 

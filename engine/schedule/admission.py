@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from engine.cache.prefix_cache import Match, PrefixCache
+from engine.cache.row import Row
 from engine.config import AdmissionMode
 from engine.schedule.capacity import ENOUGH, ModeChoice, Traffic, most_running
 from engine.schedule.job import Job
 from engine.snapshot import Capacity
 
-GROWTH_SLACK_TOKENS = 256  # a tail is allocated in steps of this many tokens
+GROWTH_SLACK_TOKENS = 256  # a tail is never allocated further ahead
 
 HOT_SHARE = {  # of the hot set that running requests may not push out
     AdmissionMode.PROTECT_CACHE: 1.0,
@@ -81,23 +82,21 @@ class Admission:
 
     def reserved_bytes(self, running: Iterable[Job]) -> int:
         """Bytes that running jobs are expected to need yet."""
-        return sum(
-            self._cache.cost.append_bytes(self._expected_tokens(job) + self.slack_tokens)
-            for job in running
-        )
+        usual = self._usual_answer()
+        return sum(self._append_bytes(_expected_tokens(job, usual), job.row) for job in running)
 
-    def shortfall_bytes(
-        self, job: Job, running: Sequence[Job], match: Match | None = None
-    ) -> int:
+    def shortfall_bytes(self, job: Job, running: Sequence[Job], match: Match | None = None) -> int:
         """Bytes missing to start a waiting job now; not positive if it may start. One that would
         run alone must fit with its whole answer, and owes nothing to what is hot. Changes
         nothing."""
         match = match or self._cache.match(job.tokens, job.match_limit, job.request.salt)
-        tokens = self._expected_tokens(job) if running else job.num_tokens_left
-        new_tokens = tokens - match.num_tokens + self.slack_tokens
-        need = self._cache.newly_held_bytes(match) + self._cache.cost.append_bytes(new_tokens)
+        tokens = job.num_tokens_left
+        if running:
+            tokens = _expected_tokens(job, self._usual_answer())
+        need = self._cache.newly_held_bytes(match) + self._append_bytes(tokens - match.num_tokens)
         reserve = self.reserve_bytes if running else 0
-        return self._cache.held_bytes() + self.reserved_bytes(running) + need + reserve - self.budget
+        promised = self._cache.held_bytes() + self.reserved_bytes(running)
+        return promised + need + reserve - self.budget
 
     def can_hold(self, match: Match, running: Iterable[Job]) -> bool:
         """Whether a match can be kept for a job that has not started, beside everything that was
@@ -132,18 +131,28 @@ class Admission:
             reserve_bytes=self.reserve_bytes,
         )
 
-    def _expected_tokens(self, job: Job) -> int:
-        """Tokens that a job will append, as far as its mode cares: under `protect cache` the most,
-        but no more than an answer is known to have; with `balanced` a usual answer; with `max
-        throughput` no more than is known already."""
-        left = job.answer_tokens_left
-        if self.traffic.num_answers >= ENOUGH or self.mode is AdmissionMode.MAX_THROUGHPUT:
-            match self.mode:
-                case AdmissionMode.PROTECT_CACHE:
-                    usual = self.traffic.long_answer
-                case AdmissionMode.BALANCED:
-                    usual = round(self.traffic.mean_answer)
-                case _:
-                    usual = 0
-            left = min(left, max(0, usual - job.num_generated))
-        return job.prompt_tokens_left + left
+    def _append_bytes(self, num_tokens: int, row: Row | None = None) -> int:
+        cost, held = self._cache.cost, row.tail.storage.num_tokens if row else 0
+        return cost.append_bytes(
+            num_tokens + cost.ahead_tokens(held + num_tokens, self.slack_tokens)
+        )
+
+    def _usual_answer(self) -> int | None:
+        """Tokens of an answer that are reserved, as far as the mode cares: under `protect cache` as
+        many as nearly every one has, with `balanced` as many as a usual one; with `max throughput`
+        none before they come. None: all that was asked for, as nothing is known yet."""
+        if self.mode is AdmissionMode.MAX_THROUGHPUT:
+            return 0
+        if self.traffic.num_answers < ENOUGH:
+            return None
+        if self.mode is AdmissionMode.BALANCED:
+            return round(self.traffic.mean_answer)
+        return self.traffic.long_answer
+
+
+def _expected_tokens(job: Job, usual_answer: int | None) -> int:
+    """Tokens that a job will append."""
+    left = job.answer_tokens_left
+    if usual_answer is not None:
+        left = min(left, max(0, usual_answer - job.num_generated))
+    return job.prompt_tokens_left + left

@@ -78,9 +78,9 @@ class Traffic:
 class ModeChoice:
     """The mode that is in force: the one that was asked for, or with `AUTO` what the traffic needs.
 
-    Much that is found again is worth protecting (chat, documents); where next to nothing is, running
-    more at once is worth more; in between (code completion) it depends on the length, since long
-    prompts cost most to compute again.
+    Much that is found again is worth protecting (chat, documents); where next to nothing is,
+    running more at once is worth more; in between (code completion) it depends on the length, since
+    long prompts cost most to compute again.
     """
 
     asked: AdmissionMode

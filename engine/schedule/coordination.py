@@ -3,6 +3,7 @@ algorithms §4.1-4.2)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from engine.schedule.order import Prefill, advance
 # A follower waits so much longer than was expected before it computes for itself.
 PATIENCE_S = 1.0
 PATIENCE_PER_TOKEN_S = 0.25 / 1024
+TOLERANCE = 0.05  # expectations are not better than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Coordinator:
         leader.stop_at(shared.boundary)
         saved = shared.boundary - match.num_tokens
         until = now + decision.wait_s + PATIENCE_S + saved * PATIENCE_PER_TOKEN_S
+        if not self.flights.asks_again:
+            until = math.inf  # those who wait for an event wait for it however long it takes
         job.parked_at = now
         self.flights.park(job, shared, until)
         return True
@@ -119,7 +123,8 @@ class Coordinator:
             left = job.request.ttft_target_s - (now - job.submitted_at)
             if wait_s <= left or compute_s <= left:
                 return wait_s <= left  # if both are soon enough, waiting spares the work
-        return wait_s <= compute_s
+        # Where both take equally long, waiting spares the work, and the leader the delay.
+        return wait_s <= compute_s * (1 + TOLERANCE)
 
     def _expect(
         self, job: Job, shared: Shared, num_cached: int, running: Iterable[Job]

@@ -15,13 +15,11 @@ class PrefillCost:
 
     def __init__(self) -> None:
         self._nn = self._nd = self._dd = self._nt = self._dt = 0.0
+        # a in seconds a token, b in seconds a token and token of depth; neither is negative.
+        self.coefficients = (_INITIAL_S, 0.0)
 
-    @property
-    def coefficients(self) -> tuple[float, float]:
-        """a in seconds a token, b in seconds a token and token of depth; neither is negative."""
+    def _fitted(self) -> tuple[float, float]:
         determinant = self._nn * self._dd - self._nd * self._nd
-        if self._nn <= 0:
-            return _INITIAL_S, 0.0
         if determinant > 1e-9 * self._nn * self._dd:
             a = (self._nt * self._dd - self._dt * self._nd) / determinant
             b = (self._dt * self._nn - self._nt * self._nd) / determinant
@@ -39,6 +37,7 @@ class PrefillCost:
         self._dd = self._dd * _FORGETTING + d * d
         self._nt = self._nt * _FORGETTING + n * seconds
         self._dt = self._dt * _FORGETTING + d * seconds
+        self.coefficients = self._fitted()
 
     def seconds(self, start: int, end: int) -> float:
         """To compute tokens [start, end) of a prompt."""

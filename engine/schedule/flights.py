@@ -9,6 +9,7 @@ herd: of those that wake, the first to be admitted is the leader of the rest.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -46,6 +47,9 @@ class Flights:
         self._unit = unit
         self._leaders: dict[Job, None] = {}  # in the order in which they began
         self._parked: dict[Job, Parked] = {}
+        # No boundary that a leader is waited for lies lower, and nobody's time is up earlier.
+        self._lowest: dict[Job, int] = {}
+        self._earliest = math.inf
 
     @property
     def asks_again(self) -> bool:
@@ -101,6 +105,9 @@ class Flights:
         assert shared.leader in self._leaders
         assert job not in self._leaders
         self._parked[job] = Parked(job, shared.leader, shared.boundary, until)
+        lowest = self._lowest.get(shared.leader, shared.boundary)
+        self._lowest[shared.leader] = min(lowest, shared.boundary)
+        self._earliest = min(self._earliest, until)
 
     def forget(self, job: Job) -> bool:
         """A request ends while it waits. Returns whether it did wait."""
@@ -109,26 +116,37 @@ class Flights:
     def wake(self, now: float, published: Callable[[Job], int]) -> list[Parked]:
         """Those who need wait no longer, in order of arrival: their boundary is `published`, their
         leader is gone, or their time is up."""
+        reached = {leader: self._reached(leader, published) for leader in self._lowest}
+        # Nearly always nobody: then a thousand who wait cost no more than their leaders.
+        if now < self._earliest and all(
+            reached[leader] < lowest for leader, lowest in self._lowest.items()
+        ):
+            return []
         ready = [
             parked
             for parked in self._parked.values()
-            if now >= parked.until or self._is_over(parked, published)
+            if now >= parked.until or reached[parked.leader] >= parked.boundary
         ]
         for parked in ready:
             del self._parked[parked.job]
+        self._earliest = min((parked.until for parked in self._parked.values()), default=math.inf)
+        self._lowest = {}
+        for parked in self._parked.values():
+            lowest = self._lowest.get(parked.leader, parked.boundary)
+            self._lowest[parked.leader] = min(lowest, parked.boundary)
         return sorted(ready, key=lambda parked: parked.job.urgency)
 
-    def _is_over(self, parked: Parked, published: Callable[[Job], int]) -> bool:
-        leader = parked.leader
+    def _reached(self, leader: Job, published: Callable[[Job], int]) -> float:
+        """The boundary up to which nobody needs to wait for a leader any more."""
         if leader not in self._leaders:
-            return True
+            return math.inf
         match self._release:
             case Release.LEADER_FINISHED:
-                return False
+                return -1
             case Release.PREFILL_FINISHED:
-                return leader.num_generated > 0
+                return math.inf if leader.num_generated else -1
             case _:
-                return published(leader) >= parked.boundary
+                return published(leader)
 
 
 def _still_leads(leader: Job, release: Release) -> bool:

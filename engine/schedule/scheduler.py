@@ -17,11 +17,13 @@ from engine.schedule.coordination import Coordinator
 from engine.schedule.costs import PrefillCost, StepShare
 from engine.schedule.flights import Flights
 from engine.schedule.job import SHORT_REST_TOKENS, Job, Phase
-from engine.schedule.order import Prefill, key
+from engine.schedule.order import Key, Prefill, key
 from engine.schedule.queue import WaitQueue
 from engine.snapshot import Waits
 
-_LOOK_AHEAD = 16  # waiting jobs among which the order of prefill chooses; looking costs a match each
+_LOOK_AHEAD = (
+    16  # waiting jobs among which the order of prefill chooses; looking costs a match each
+)
 _REFRESH_S = 0.5
 
 
@@ -168,23 +170,26 @@ class Scheduler:
         that can never start, because they do not fit although nothing else runs."""
         started: list[Job] = []
         hopeless: list[Job] = []
-        if now - self._refreshed_at >= _REFRESH_S:
-            self._refreshed_at = now
-            self._admission.refresh(now)
         self._wake(now)
+        known: dict[Job, Key] = {}
         while self._queue and not self._queue.blocked:
-            job, match = self._next_waiting()
-            running = self.running
+            self._look_what_is_hot(now)
+            job = self._next_waiting(known)
+            match, running = self._match(job), self.running
             if running and self._coordinator.parks(job, match, running, now):
                 self._queue.remove(job)
                 self._let_go(job)
                 continue
-            fits = self._admission.shortfall_bytes(job, running, match) <= 0
-            if not fits or len(running) >= self._max_running:
-                if self._set_aside(job) or (not fits and self.let_go_kept(job)):
+            if len(running) >= self._max_running:
+                if self._set_aside(job):
+                    continue
+                self._queue.waits_for = Waits.ROWS
+                break
+            if self._admission.shortfall_bytes(job, running, match) > 0:
+                if self._set_aside(job) or self.let_go_kept(job):
                     continue
                 if running:
-                    self._queue.waits_for = Waits.ROWS if fits else Waits.MEMORY
+                    self._queue.waits_for = Waits.MEMORY
                     break
                 hopeless.append(job)
                 self.remove(job)
@@ -193,16 +198,23 @@ class Scheduler:
             started.append(job)
         return started, hopeless
 
-    def _next_waiting(self) -> tuple[Job, Match]:
-        """Who may start next, and what is found of its prompt."""
+    def _look_what_is_hot(self, now: float) -> None:
+        if now - self._refreshed_at >= _REFRESH_S:
+            self._refreshed_at = now
+            self._admission.refresh(now)
+
+    def _next_waiting(self, known: dict[Job, Key]) -> Job:
+        """Who may start next. `known` are the keys of those who were looked at before."""
         first = self._queue.first(1 if self._order is PrefillOrder.FIRST_COME else _LOOK_AHEAD)
         if len(first) == 1:
-            return first[0], self._match(first[0])
-        matches = {job: self._match(job) for job in first}
-        job = min(first, key=lambda job: self._waiting_key(job, matches[job].num_tokens))
-        return job, matches[job]
+            return first[0]
+        for job in first:
+            if job not in known:
+                known[job] = self._waiting_key(job)
+        return min(first, key=lambda job: known[job])
 
-    def _waiting_key(self, job: Job, num_cached: int) -> tuple[int, float, float]:
+    def _waiting_key(self, job: Job) -> Key:
+        num_cached = self._match(job).num_tokens
         remaining_s = self.cost.seconds(num_cached, len(job.tokens))
         saved_s = self.cost.seconds(0, num_cached)
         return key(self._order, Prefill(0, remaining_s, saved_s, job.submitted_at, job.turn))
@@ -219,6 +231,7 @@ class Scheduler:
         )
         self._running[job] = None
         self._let_go(job)
+        self._refreshed_at = float("-inf")  # what it holds is safe now
         job.checkpoints = self._plan_checkpoints(job, row)
         if not job.admitted_at:
             job.admitted_at = now
@@ -324,7 +337,7 @@ class Scheduler:
         company = self._company(job, prefills, limit) if self._batches_rests else ()
         return Step(decode, job, chunk, company)
 
-    def _prefill_key(self, job: Job) -> tuple[int, float, float]:
+    def _prefill_key(self, job: Job) -> Key:
         return key(self._order, self._coordinator.as_prefill(job))
 
     @staticmethod

@@ -122,6 +122,28 @@ def test_cancelled_and_retried(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("lost", [False, True])
+def test_preempted_and_resumed(name: str, lost: bool) -> None:
+    """Two answer, one makes way in the middle and goes on later: from what it had, or from nothing
+    where that was evicted meanwhile."""
+    gate = Gate(name)
+    prompts = {"stays": TEXT[:40], "goes": OTHER[:70]}
+    for key, prompt in prompts.items():
+        gate.submit(key, prompt, 14)
+    for _ in range(6):
+        gate.step()
+    victim = gate.scheduler.make_way()
+    assert victim is not None
+    assert 0 < victim.num_generated < 14
+    if lost:
+        gate.cache.reclaim(gate.cache.used_bytes)
+    gate.finish()
+    for key, prompt in prompts.items():
+        assert len(gate.answer(key)) == 14
+        check(gate, key, prompt)
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_rows_of_one_batch_do_not_disturb_each_other(name: str) -> None:
     """Different histories, lengths and states decode together; one leaves in the middle."""
     gate = Gate(name)

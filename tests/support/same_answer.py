@@ -4,6 +4,7 @@ as good as equal where they part."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import mlx.core as mx
 from mlx_lm.models.cache import make_prompt_cache
@@ -16,21 +17,45 @@ MOST_GAP = 1e-3
 _UNFINISHED = "\N{REPLACEMENT CHARACTER}"  # of a character that takes several tokens
 
 
-def gap_where_it_parts(
-    loaded: LoadedModel, prompt: Sequence[int], said: str, most_tokens: int
-) -> float:
-    """How far the likeliest token lies before the next one, in logits, where mlx-lm's own greedy
-    answer leaves `said`; 0.0 where it does not leave it."""
+@dataclass(frozen=True, slots=True)
+class SingleRun:
+    """The greedy answer of mlx-lm alone. `texts[n]` is what the first n tokens say, `gaps[n]` how
+    far token n lay before the next best, in logits. `reason` is why it ended."""
+
+    texts: tuple[str, ...]
+    gaps: tuple[float, ...]
+    reason: str
+
+    @property
+    def text(self) -> str:
+        return self.texts[-1]
+
+    def is_same(self, text: str, reason: str) -> bool:
+        """Whether another answer counts as this one."""
+        if (text, reason) == (self.text, self.reason):
+            return True
+        agreed = max(n for n, said in enumerate(self.texts) if _begins(text, said))
+        return agreed < len(self.gaps) and self.gaps[agreed] <= MOST_GAP
+
+
+def single_run(loaded: LoadedModel, prompt: Sequence[int], most_tokens: int) -> SingleRun:
+    """One answer of at most so many tokens, with nothing cached before it."""
     cache, codec = make_prompt_cache(loaded.model), TextCodec(loaded.tokenizer)
+    token: int
     answer: list[int] = []
+    texts, gaps = [""], []
     feed = list(prompt)
     for _ in range(most_tokens):
         logits = loaded.model(mx.array([feed]), cache=cache)[0, -1].astype(mx.float32)
-        best = mx.argsort(logits)[-2:].tolist()
-        answer.append(best[1])
-        text = codec.decode(answer).rstrip(_UNFINISHED)
-        if best[1] in loaded.eos_ids or not said.startswith(text):
-            ends_alike = best[1] in loaded.eos_ids and text == said
-            return 0.0 if ends_alike else float((logits[best[1]] - logits[best[0]]).item())
+        second, token = mx.argsort(logits)[-2:].tolist()  # type: ignore[assignment,misc]
+        gaps.append(float((logits[token] - logits[second]).item()))
+        if token in loaded.eos_ids:
+            return SingleRun(tuple(texts), tuple(gaps), "stop")
+        answer.append(token)
+        texts.append(codec.decode(answer))
         feed = answer[-1:]
-    return 0.0
+    return SingleRun(tuple(texts), tuple(gaps), "length")
+
+
+def _begins(text: str, said: str) -> bool:
+    return text.startswith(said.rstrip(_UNFINISHED))

@@ -13,8 +13,7 @@ import random
 import subprocess
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,12 +25,13 @@ from app.desk import Desk
 from app.home import Home
 from app.storage.content import TemplateKind
 from engine.errors import PinRefused, UnknownRequest
+from engine.prompt.chat import Message
 from tests.support.house import CHAT
 
-PEOPLE = 7
 PINS = 3
 
 _ANSWER_LIMIT_S = 120.0
+_MORE_S = 120.0
 _HOT_S = 0.4  # everybody may ask the same within this time, so that requests meet
 
 
@@ -41,6 +41,11 @@ class Question:
 
     messages: tuple[Mapping[str, str], ...]
     max_tokens: int
+
+    @property
+    def chat(self) -> list[Message]:
+        """As the engine takes it."""
+        return [Message(each["role"], each["content"]) for each in self.messages]
 
 
 class End(enum.Enum):
@@ -52,6 +57,21 @@ class End(enum.Enum):
     OVERDUE = "overdue"
 
 
+class Way(enum.Enum):
+    """What a client does with its request."""
+
+    STREAM = "stream"
+    WHOLE = "whole"
+    LEAVE = "leave"
+    CANCEL = "cancel"
+    HURRY = "hurry"
+
+
+_WEIGHTS = (40, 25, 15, 10, 10)  # per cent, of the ways in order
+# Every way at once, and so many who stay to the end that they do not fit together.
+_RUSH = (*(Way.STREAM, Way.WHOLE) * 2, Way.STREAM, Way.LEAVE, Way.CANCEL, Way.HURRY)
+
+
 @dataclass(frozen=True, slots=True)
 class Heard:
     """What a client heard of a question, by its place among all questions."""
@@ -60,10 +80,11 @@ class Heard:
     end: End
     text: str = ""
     reason: str = ""
-    cached_tokens: int = 0
 
 
-def questions(words: Sequence[str], sizes: Sequence[int], answers: Sequence[int]) -> list[Question]:
+def questions(
+    words: Sequence[str], sizes: Sequence[int], answers: Sequence[int]
+) -> tuple[Question, ...]:
     """Documents of so many words, each with several questions that overlap to the middle of the
     last one, and a conversation on each that grows. `answers` are the tokens that answers take, in
     turn. The documents come first in `messages`, as system turns."""
@@ -80,7 +101,7 @@ def questions(words: Sequence[str], sizes: Sequence[int], answers: Sequence[int]
         for _ in range(3):
             asked = {"role": "user", "content": f"{opening} {text(6)}"}
             found.append(Question((system, asked), next(tokens)))
-        turns = (system, {"role": "user", "content": text(8)})
+        turns: tuple[Mapping[str, str], ...] = (system, {"role": "user", "content": text(8)})
         for _ in range(3):
             found.append(Question(turns, next(tokens)))
             turns = (
@@ -88,11 +109,11 @@ def questions(words: Sequence[str], sizes: Sequence[int], answers: Sequence[int]
                 {"role": "assistant", "content": text(12)},
                 {"role": "user", "content": text(8)},
             )
-    return found
+    return tuple(found)
 
 
 class Household:
-    """`PEOPLE` clients on one Ondol. `heard` has what they heard, `failures` what must not be."""
+    """Eight clients on one Ondol. `heard` has what they heard, `failures` what must not be."""
 
     def __init__(self, home: Home, asked: Sequence[Question], seed: int) -> None:
         self.heard: list[Heard] = []
@@ -102,60 +123,61 @@ class Household:
         self._seed = seed
         self._lock = threading.Lock()
 
-    def alone(self) -> list[Heard]:
-        """Every question in a cache of its own, one after the other: what a single run says."""
-        return [
-            self._stream(place, {"cache_salt": f"alone-{place}"}, {}, leave_after=None)
-            for place in range(len(self._asked))
-        ]
-
-    def live(self, seconds: float) -> None:
-        """Everybody asks for so long, and somebody pins and unpins."""
+    def live(self, seconds: float, rush: int, happened: Callable[[], bool]) -> None:
+        """Everybody asks for so long, and until what should happen has happened, at most
+        `_MORE_S` longer; meanwhile somebody pins and unpins. It begins with a rush: all ask the
+        question at that place at once."""
         until = time.monotonic() + seconds
-        with ThreadPoolExecutor(PEOPLE + 1) as threads:
-            lives = [threads.submit(self._person, number, until) for number in range(PEOPLE)]
-            lives.append(threads.submit(self._pins, until))
+
+        def over() -> bool:
+            now = time.monotonic()
+            return now > until and (happened() or now > until + _MORE_S)
+
+        with ThreadPoolExecutor(len(_RUSH) + 1) as threads:
+            lives = [
+                threads.submit(self._person, number, rush, over) for number in range(len(_RUSH))
+            ]
+            lives.append(threads.submit(self._pins, over))
             for life in lives:
                 life.result()
 
-    @property
-    def ends(self) -> Counter[End]:
-        return Counter(heard.end for heard in self.heard)
-
-    def _person(self, number: int, until: float) -> None:
+    def _person(self, number: int, rush: int, over: Callable[[], bool]) -> None:
         chance = random.Random(f"{self._seed} {number}")
-        while time.monotonic() < until:
-            hot = int(time.monotonic() / _HOT_S) % len(self._asked)
-            place = hot if chance.random() < 0.4 else chance.randrange(len(self._asked))
+        place, way = rush, _RUSH[number]
+        while True:
             try:
-                heard = self._one(place, chance)
+                heard = self._ask(place, way, chance)
             except Exception as error:
                 with self._lock:
-                    self.failures.append(f"question {place}: {error!r}")
+                    self.failures.append(f"question {place}, {way.value}: {error!r}")
                 return
             with self._lock:
                 self.heard.append(heard)
+            if over():
+                return
+            hot = int(time.monotonic() / _HOT_S) % len(self._asked)
+            place = hot if chance.random() < 0.4 else chance.randrange(len(self._asked))
+            (way,) = chance.choices(list(Way), _WEIGHTS)
 
-    def _one(self, place: int, chance: random.Random) -> Heard:
+    def _ask(self, place: int, way: Way, chance: random.Random) -> Heard:
         headers = {"X-Ondol-Priority": chance.choice(["interactive", "interactive", "background"])}
         if chance.random() < 0.2:
             headers["X-Ondol-TTFT-Target"] = "0.5"
-        kind = chance.random()
-        if kind < 0.4:
-            return self._stream(place, {}, headers, leave_after=None)
-        if kind < 0.65:
-            return self._whole(place, headers)
-        if kind < 0.8:
-            return self._stream(place, {}, headers, leave_after=chance.choice([0, 0, 1, 3, 9]))
-        if kind < 0.9:
-            cancel_after = chance.choice([0, 1, 4])
-            return self._stream(place, {}, headers, leave_after=None, cancel_after=cancel_after)
-        deadline = {"X-Ondol-Deadline": f"{chance.uniform(0.01, 0.3):.3f}"}
-        if chance.random() < 0.5:
-            return self._whole(place, headers | deadline)
-        return self._stream(place, {}, headers | deadline, leave_after=None)
+        match way:
+            case Way.STREAM:
+                return self._stream(place, headers)
+            case Way.WHOLE:
+                return self._whole(place, headers)
+            case Way.LEAVE:
+                return self._stream(place, headers, leave_after=chance.choice([0, 0, 1, 3, 9]))
+            case Way.CANCEL:
+                return self._stream(place, headers, cancel_after=chance.choice([0, 1, 4]))
+            case Way.HURRY:
+                headers["X-Ondol-Deadline"] = f"{chance.uniform(0.005, 0.3):.3f}"
+                whole = chance.random() < 0.5
+                return self._whole(place, headers) if whole else self._stream(place, headers)
 
-    def _pins(self, until: float) -> None:
+    def _pins(self, over: Callable[[], bool]) -> None:
         """Documents are pinned and let go; the first one stays pinned at the end."""
         desk, chance = self._home.desk, random.Random(self._seed)
         contents = dict.fromkeys(each.messages[0]["content"] for each in self._asked)
@@ -163,7 +185,7 @@ class Household:
             desk.create_template(f"Document {at}", TemplateKind.DOCUMENT, content).result().id
             for at, content in enumerate(itertools.islice(contents, PINS))
         ]
-        while time.monotonic() < until:
+        while not over():
             template_id = chance.choice(ids)
             with _pinned(desk, template_id):
                 time.sleep(chance.uniform(0.05, 0.5))
@@ -174,16 +196,14 @@ class Household:
     def _stream(
         self,
         place: int,
-        more: Mapping[str, object],
         headers: Mapping[str, str],
         *,
-        leave_after: int | None,
+        leave_after: int | None = None,
         cancel_after: int | None = None,
     ) -> Heard:
         """`leave_after` and `cancel_after` are pieces of text."""
-        more = {**more, "stream": True, "stream_options": {"include_usage": True}}
         answer = _Streamed()
-        with self._sent(place, more, headers) as response:
+        with self._sent(place, headers, stream=True) as response:
             for line in response:
                 if not line.startswith(b"data: {"):
                     continue
@@ -199,23 +219,20 @@ class Household:
                     return Heard(place, End.LEFT)
         if not answer.reason:
             raise AssertionError("a stream ended without a reason")
-        return Heard(
-            place, End.ANSWERED, "".join(answer.texts), answer.reason, answer.cached_tokens
-        )
+        return Heard(place, End.ANSWERED, "".join(answer.texts), answer.reason)
 
     def _whole(self, place: int, headers: Mapping[str, str]) -> Heard:
-        with self._sent(place, {}, headers) as response:
+        with self._sent(place, headers, stream=False) as response:
             body = json.loads(response.read())
         if "error" in body:
             return Heard(place, _early_end(body["error"]["code"]))
         (choice,) = body["choices"]
-        cached = body["usage"]["prompt_tokens_details"]["cached_tokens"]
         text = choice["message"]["content"]
-        return Heard(place, End.ANSWERED, text, choice["finish_reason"], cached)
+        return Heard(place, End.ANSWERED, text, choice["finish_reason"])
 
     @contextlib.contextmanager
     def _sent(
-        self, place: int, more: Mapping[str, object], headers: Mapping[str, str]
+        self, place: int, headers: Mapping[str, str], *, stream: bool
     ) -> Iterator[http.client.HTTPResponse]:
         """A request on a connection of its own, which ends with the block."""
         question = self._asked[place]
@@ -223,7 +240,7 @@ class Household:
             "messages": list(question.messages),
             "max_tokens": question.max_tokens,
             "temperature": 0,
-            **more,
+            "stream": stream,
         }
         host, port = self._home.url.removeprefix("http://").rsplit(":", 1)
         connection = http.client.HTTPConnection(host, int(port), timeout=_ANSWER_LIMIT_S)
@@ -242,7 +259,6 @@ class _Streamed:
     texts: list[str] = field(default_factory=list)
     num_pieces: int = 0
     reason: str = ""
-    cached_tokens: int = 0
 
     def take(self, event: Mapping[str, Any]) -> None:
         for choice in event["choices"]:
@@ -250,8 +266,6 @@ class _Streamed:
             self.texts.append(text)
             self.num_pieces += bool(text)
             self.reason = choice["finish_reason"] or self.reason
-        if usage := event.get("usage"):
-            self.cached_tokens = usage["prompt_tokens_details"]["cached_tokens"]
 
 
 def _early_end(code: str) -> End:
@@ -294,11 +308,11 @@ class MemoryWatch:
             self.mlx.append(mx.get_active_memory() + mx.get_cache_memory())
 
 
-def growth(samples: Sequence[int]) -> float:
-    """By what factor the last third lies above the one before, in the middle of each."""
+def growth(samples: Sequence[int]) -> int:
+    """By how much the last third lies above the one before, in the middle of each."""
     third = len(samples) // 3
     before, after = sorted(samples[third : 2 * third]), sorted(samples[2 * third :])
-    return after[len(after) // 2] / before[len(before) // 2]
+    return after[len(after) // 2] - before[len(before) // 2]
 
 
 def resident_bytes() -> int:

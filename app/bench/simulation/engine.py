@@ -55,7 +55,7 @@ class SimulatedEngine:
             ScheduledModel(
                 ModelIdentity(weights=model.name, tokenizer="none"),
                 self._runner.new_storage,
-                KVCost(model.bytes_per_token),
+                KVCost(model.bytes_per_token, grows_by_eighths=True),
                 budget=self._config.kv_budget_bytes or model.kv_budget_bytes,
                 prefill_chunk=self._config.prefill_chunk or model.prefill_chunk,
                 step_target_s=self._config.step_target_s or model.step_target_s,

@@ -95,5 +95,3 @@ MAC_70B = SimulatedModel(
     kv_token_s=5.5e-7,
     kv_budget_bytes=46 * GIB,
 )
-
-PRESETS = (STARTER, A100_8B, MAC_70B)

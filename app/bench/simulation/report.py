@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.bench.report import table, verdict_line
-from app.bench.simulation.chat_sweep import ChatPlan, ChatResult
+from app.bench.simulation.chat_sweep import ChatPlan, ChatResult, knee
+from app.bench.simulation.model import SimulatedModel
 from app.bench.simulation.overhead import OverheadPlan, OverheadResult
+from app.bench.simulation.scenarios import ScenarioResult
 from app.bench.simulation.wait_sweep import PairResult, WaitPlan, WaitResult
 from app.bench.verdicts import Verdict, counted
 from engine.config import WaitOrCompute
@@ -27,6 +29,12 @@ _CHAT_COLUMNS = (
     ("answers", ("tokens/s",)),
     ("preempted", ("",)),
     ("pool, %", ("running", "cached")),
+)
+_SCENARIO_COLUMNS = (
+    ("workload", ("",)),
+    ("requests", ("",)),
+    ("prompt tokens", ("all", "computed")),
+    ("first token, ms", ("mean", "slowest")),
 )
 _PAIR_COLUMNS = (
     ("same", ("%",)),
@@ -47,6 +55,7 @@ class SimulatePlan:
     """What to simulate and to measure."""
 
     chat: ChatPlan
+    scenarios_on: SimulatedModel
     waits: tuple[WaitPlan, ...]
     overhead: OverheadPlan
 
@@ -56,6 +65,7 @@ class SimulateResults:
     """`waits` are in the order of the plan's."""
 
     chat: tuple[ChatResult, ...]
+    scenarios: tuple[ScenarioResult, ...]
     waits: tuple[WaitResult, ...]
     overhead: tuple[OverheadResult, ...]
 
@@ -94,6 +104,7 @@ def render(results: SimulateResults, conditions: SimulateConditions, plan: Simul
             f"          on {conditions.platform}",
             "",
             *_chat_lines(plan.chat, results.chat),
+            *_scenario_lines(plan.scenarios_on, results.scenarios),
             *(
                 line
                 for wait_plan, result in zip(plan.waits, results.waits, strict=True)
@@ -118,6 +129,7 @@ def to_json(
         "conditions": asdict(conditions),
         "plan": asdict(plan),
         "chat": [asdict(result) for result in results.chat],
+        "scenarios": [asdict(result) for result in results.scenarios],
         "waits": [
             {"model": wait_plan.model.name, **_wait_json(result)}
             for wait_plan, result in zip(plan.waits, results.waits, strict=True)
@@ -183,8 +195,24 @@ def _chat_lines(plan: ChatPlan, results: Sequence[ChatResult]) -> list[str]:
         f"{chat.turns.count} turns, each of",
         f"{chat.turns.question_tokens} tokens and {chat.turns.answer_tokens} of answer. "
         "As many run at once as there are clients. Times are virtual.",
+        f"The share that is found falls most beyond {knee(results).concurrency} clients.",
         "",
     ]
+
+
+def _scenario_lines(model: SimulatedModel, results: Sequence[ScenarioResult]) -> list[str]:
+    rows = [
+        (
+            result.name,
+            f"{result.num_requests:,}",
+            f"{result.prompt_tokens:,}",
+            f"{result.computed_tokens:,}",
+            _ms(result.mean_ttft_s),
+            _ms(result.slowest_ttft_s),
+        )
+        for result in results
+    ]
+    return [f"Workloads on {model.name}", *table(_SCENARIO_COLUMNS, rows), ""]
 
 
 def _wait_lines(plan: WaitPlan, result: WaitResult) -> list[str]:

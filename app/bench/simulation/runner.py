@@ -11,7 +11,8 @@ from engine.cache.part import Part
 from engine.cache.row import Row
 from engine.request import SamplingParams
 
-FIRST_TOKEN, NEXT_TOKEN = 0, 1  # of every answer; prompts are made of others
+FIRST_TOKEN, NEXT_TOKEN = 0, 1  # of every answer; prompts end with others
+_SAID = (FIRST_TOKEN, NEXT_TOKEN)
 
 
 def answer(num_tokens: int) -> tuple[int, ...]:
@@ -40,7 +41,7 @@ class SimulatedRunner:
 
     def next_tokens(self, rows: Sequence[Row], samplers: Sequence[object]) -> list[int]:
         self._pass(rows, [row.num_uncomputed for row in rows])
-        return [FIRST_TOKEN if len(row.tokens) == row.num_prompt else NEXT_TOKEN for row in rows]
+        return [NEXT_TOKEN if row.tokens[-1] in _SAID else FIRST_TOKEN for row in rows]
 
     def free_unused(self) -> None:
         pass

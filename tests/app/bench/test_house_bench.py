@@ -65,7 +65,7 @@ def test_sides_take_turns_and_every_household_is_new() -> None:
         *("off house-2-1", "off house-2-1", "on house-2-1", "on house-2-1"),
     ]
     assert said[0] == (
-        "1 clients, pair 1 of 2: mean first token of 1 questions 0.50 s on, 0.50 s off"
+        "1 client, pair 1 of 2: mean first token of 1 questions 0.50 s on, 0.50 s off"
     )
     assert len(said) == 4
 

@@ -93,10 +93,10 @@ def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
         run(replace(OPTIONS, model=tmp_path))
 
 
-def test_a_server_that_cannot_start_is_told(tmp_path: Path) -> None:
+def test_a_server_without_a_model_is_told(tmp_path: Path) -> None:
     with (
         house_server(tmp_path / "none", tmp_path, {}, ON, MIB) as server,
-        pytest.raises(BenchError, match="ended with code 1 before it served"),
+        pytest.raises(BenchError, match="There is no model folder named none"),
     ):
         server.wait_until_ready(60)
 
@@ -111,8 +111,8 @@ def test_a_whole_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
         assert len(pair.common) >= case.clients
         for side in (ON, OFF):
             figures = case.figures(side)
-            assert 0 < figures.hit_rate < 1
-            assert figures.reused_tokens > 0
+            assert figures.requests >= case.clients
+            assert 0 <= figures.hit_rate < 1
             assert 0 < figures.ttft_p50_s <= figures.ttft_p95_s
             assert figures.prefill_rate > 0
             assert 0 < figures.most_kv_bytes <= 4 * MIB

@@ -15,6 +15,7 @@ from app.bench.simulation.chat_sweep import ChatPlan
 from app.bench.simulation.model import A100_8B, STARTER
 from app.bench.simulation.overhead import Crowd, OverheadPlan
 from app.bench.simulation.report import SimulatePlan
+from app.bench.simulation.scenarios import SCENARIOS
 from app.bench.simulation.wait_sweep import WaitPlan
 from app.bench.simulation.workloads import Chat, Turns
 
@@ -60,11 +61,13 @@ def test_a_whole_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     file = tmp_path / "simulate.json"
     plan = SimulatePlan(
         ChatPlan(A100_8B, Chat(200, 0.5, Turns(2, 20, 4)), (1, 2), pool_tokens=4_000),
+        STARTER,
         (WaitPlan(STARTER, (0.5,), (0.0,), prompt_tokens=160, answer_tokens=2),),
         OverheadPlan(A100_8B, 2, 6, 4, prompt_tokens=64, answer_tokens=(2, 4)),
     )
     results = run(SimulateOptions(plan, file))
     assert [result.num_requests for result in results.chat] == [4, 8]
+    assert [result.name for result in results.scenarios] == [each.name for each in SCENARIOS]
     assert [result.crowd for result in results.overhead] == list(Crowd)
     said = capsys.readouterr().out
     assert "chat, 2 at a time: " in said

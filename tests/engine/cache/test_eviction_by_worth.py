@@ -6,14 +6,16 @@ import itertools
 
 import pytest
 
+from engine.cache.cost import KVCost
 from engine.cache.evicted import Evicted, Reason, merged
 from engine.cache.kept import HALF_LIFE_S
 from engine.cache.page import Page
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.standing import Standing
+from engine.cache.worth import ByWorth
 from engine.config import Eviction
-from tests.support.cache import make_cache, run
-from tests.support.fake_runner import BYTES_PER_TOKEN
+from tests.support.cache import IDENTITY, make_cache, run
+from tests.support.fake_runner import BYTES_PER_TOKEN, FakeStorage
 from tests.support.stepping import Clock
 
 BACKGROUND, ORDINARY, SESSION, TEMPLATE = Standing
@@ -63,17 +65,14 @@ def test_prompts_in_turn_that_do_not_fit_keep_a_useful_part(num_prompts: int) ->
     assert churn(make_cache(), num_prompts, 4) == [0] * 4
     found = churn(make_cache(eviction=Eviction.WORTH), num_prompts, 4)
     assert found[0] == 0
-    # While one is computed, the others have the rest; it takes ten pages to see what happens.
-    assert found[1] >= 0.7 * 800
-    assert min(found[2:]) >= 0.95 * 800
+    assert min(found[1:]) >= 0.9 * 800, "while one is computed, the others have the rest"
 
 
 def test_so_do_those_that_begin_alike() -> None:
     found = churn(make_cache(eviction=Eviction.WORTH), 12, 4, shared=48)
     assert found[0] == 11 * 48
     # The beginning is found by all, and of 952 tokens beside it 152 are one prompt's own.
-    assert found[1] >= 12 * 48 + 0.5 * (952 - 152)
-    assert min(found[2:]) >= 12 * 48 + 0.95 * (952 - 152)
+    assert min(found[1:]) >= 12 * 48 + 0.75 * (952 - 152)
 
 
 def test_what_fits_is_found_whole_from_the_second_cycle_on() -> None:
@@ -182,7 +181,15 @@ def test_whoever_goes_on_from_an_answer_makes_a_session() -> None:
     assert standings(cache, longer) == [SESSION], "what was found, and what was added to it"
 
 
-def test_whoever_comes_back_to_what_is_its_own_makes_that_a_session() -> None:
+def test_whoever_asks_the_same_again_or_begins_alike_makes_no_session() -> None:
+    cache = make_cache()
+    for _ in range(3):
+        run(cache, prompt(1, 64) + prompt(2, 32), client="desk")
+        run(cache, prompt(1, 64) + prompt(3, 32), client="desk")
+    assert standings(cache, prompt(1, 64) + prompt(3, 32)) == [ORDINARY]
+
+
+def test_whoever_extends_what_is_its_own_makes_that_a_session() -> None:
     cache = make_cache()
     run(cache, prompt(1, 64), client="desk")
     longer = prompt(1, 64) + prompt(3, 32)
@@ -331,6 +338,23 @@ def test_a_cut_stops_at_what_is_worth_more_than_the_next_victim() -> None:
     assert [cache.match(each).num_tokens for each in left] == [160, 160, 0]
 
 
+def test_prices_that_change_break_nothing() -> None:
+    """What prefill takes is measured while the cache is at work."""
+    speed = itertools.count(1.0)
+    cache = PrefixCache(
+        IDENTITY,
+        lambda: FakeStorage(1),
+        cost=KVCost(BYTES_PER_TOKEN),
+        policy=ByWorth(lambda start, end: (end - start) * next(speed), now=lambda: 0.0),
+        now=lambda: 0.0,
+    )
+    for n in range(3):
+        run(cache, prompt(1 + n, 64))
+    for _ in range(3):
+        assert cache.reclaim(tokens(16)).num_bytes == tokens(16)
+        cache.check_integrity()
+
+
 # The hot set
 
 
@@ -348,6 +372,18 @@ def test_the_hot_set_is_what_was_hit_twice_lately() -> None:
     assert cache.hot_bytes(HALF_LIFE_S) == tokens(48)
     assert cache.hot_bytes(HALF_LIFE_S + 1) == 0, "the first of the two is too long ago"
     assert cache.hot_bytes(100.0, window_s=99.0) == 0
+
+
+def test_what_somebody_holds_is_in_no_danger() -> None:
+    clock = Clock(0.0)
+    cache = make_cache(now=clock)
+    for _ in range(3):
+        run(cache, prompt(1, 96), client="desk")
+    assert cache.hot_bytes(clock()) == tokens(96)
+    hold = cache.hold(cache.match(prompt(1, 56)), "row")
+    assert cache.hot_bytes(clock()) == tokens(96 - 56)
+    cache.release(hold)
+    assert cache.hot_bytes(clock()) == tokens(96)
 
 
 def test_neither_holds_nor_background_work_heat() -> None:

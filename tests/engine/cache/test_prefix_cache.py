@@ -256,7 +256,7 @@ def test_held_bytes_counts_open_tails_as_allocated_and_sealed_tokens_as_used() -
     assert (cache.held_bytes(), cache.open_bytes) == (240, 240)
     pin = cache.hold(cache.match(PROMPT), "pin")
     assert (cache.used_bytes, cache.held_bytes(), cache.open_bytes) == (240, 170, 0)
-    mine = cache.held_bytes(lambda hold: hold is pin, open_tails=False)
+    mine = cache.bytes_held_by([pin])
     assert mine == 160
 
 

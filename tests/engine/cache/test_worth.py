@@ -52,10 +52,15 @@ def test_often_used_outweighs_recently_used_for_a_while() -> None:
 
 def test_what_takes_longer_to_compute_is_worth_more() -> None:
     """The trap of algorithms §2.9: a price with the wrong sign evicts what is dearest first."""
-    dear = ByWorth(lambda start, end: 2.0 * (end - start), now=lambda: 0.0)
-    cheap = ByWorth(lambda start, end: 0.5 * (end - start), now=lambda: 0.0)
-    same = kept(0.0)
-    assert value(same, policy=dear) - value(same, policy=cheap) == pytest.approx(2.0)
+    same, short, long = kept(0.0), Loss(0, 40, 160), Loss(0, 160, 160)
+    assert value(same, long) - value(same, short) == pytest.approx(2.0)
+
+
+def test_a_busy_machine_makes_nothing_dearer_than_it_was_in_quiet() -> None:
+    """Parts are not priced at the same time."""
+    busy = ByWorth(lambda start, end: 2.0 * (end - start), now=lambda: 0.0)
+    quiet = ByWorth(lambda start, end: 0.5 * (end - start), now=lambda: 0.0)
+    assert busy.price(LOSS) == quiet.price(LOSS)
 
 
 def test_tokens_behind_many_others_are_worth_more_where_depth_costs() -> None:

@@ -1,4 +1,4 @@
-"""Wait or compute: which is expected to be sooner, what a client asked for, and what is recorded."""
+"""Wait or compute: which is expected to be sooner, what a client asked for, what is recorded."""
 
 from __future__ import annotations
 

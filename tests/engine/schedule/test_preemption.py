@@ -19,9 +19,7 @@ def prompt(number: int, num_tokens: int = 100) -> list[int]:
 
 def crowded(mode: AdmissionMode, *, recurrent: bool = False, answer: int = 600) -> SteppedLoop:
     """Four that want 700 tokens each in a house of 2,000."""
-    loop = SteppedLoop(
-        budget_tokens=2000, storage_step=16, admission=mode, recurrent=recurrent
-    )
+    loop = SteppedLoop(budget_tokens=2000, storage_step=16, admission=mode, recurrent=recurrent)
     loop.submit(*(request(f"r{n}", prompt(n), answer) for n in range(4)))
     return loop
 
@@ -46,7 +44,7 @@ def test_who_made_way_goes_on_with_the_same_answer(
     assert len(lines) == made_way
     assert "3 running, 1 waiting" in lines[0]
     text = loop.metrics.render(loop.loop.snapshot)[0].decode()
-    assert f"vllm:num_preemptions_total{{engine=\"0\",model_name=\"fake\"}} {made_way}.0" in text
+    assert f'vllm:num_preemptions_total{{engine="0",model_name="fake"}} {made_way}.0' in text
 
 
 def test_the_budget_holds_all_the_time() -> None:
@@ -57,9 +55,7 @@ def test_the_budget_holds_all_the_time() -> None:
 
 
 def test_the_least_urgent_makes_way_and_then_goes_first() -> None:
-    loop = SteppedLoop(
-        budget_tokens=1200, storage_step=16, admission=AdmissionMode.MAX_THROUGHPUT
-    )
+    loop = SteppedLoop(budget_tokens=1200, storage_step=16, admission=AdmissionMode.MAX_THROUGHPUT)
     loop.submit(request("batch", prompt(1), 500, priority=Priority.BACKGROUND))
     loop.step()
     loop.submit(request("asked", prompt(2), 700))
@@ -138,4 +134,3 @@ def test_eight_whose_prefix_is_cached_all_run_S0_14() -> None:
     loop.finish_all()
     assert loop.counters.preemptions == 0
     assert [loop.started(f"r{n}").cached_tokens for n in range(8)] == [912] * 8
-

@@ -25,9 +25,7 @@ class CountingAdmission(Admission):
 
     asked = 0
 
-    def shortfall_bytes(
-        self, job: Job, running: Sequence[Job], match: Match | None = None
-    ) -> int:
+    def shortfall_bytes(self, job: Job, running: Sequence[Job], match: Match | None = None) -> int:
         self.asked += 1
         return super().shortfall_bytes(job, running, match)
 

@@ -13,6 +13,7 @@ from app.bench.simulation.arrivals import Arrival, Client, Workload
 from app.bench.simulation.engine import SimulatedEngine
 from app.bench.simulation.model import A100_8B, STARTER, SimulatedModel
 from app.bench.simulation.outcome import Outcome
+from app.bench.simulation.runner import answer
 from app.bench.simulation.workloads import (
     Chat,
     Turns,
@@ -22,8 +23,8 @@ from app.bench.simulation.workloads import (
     document,
     sweep_beside_conversation,
 )
-from engine.config import EngineConfig, Publication, Release
-from engine.request import FinishReason, Request
+from engine.config import AdmissionMode, EngineConfig, Publication, Release
+from engine.request import FinishReason, Prompt, Request
 
 Ask = Callable[..., Request]
 
@@ -146,6 +147,23 @@ def test_cancelled_requests_end_at_once(toy: SimulatedModel, ask: Ask, after_s: 
     assert after_s <= cancelled.ended_at - 1.0 <= after_s + 2.5, "within the step of that time"
     assert simulated.outcome("b").reason is FinishReason.LENGTH
     assert set(engine.num_ends.values()) == {1}
+
+
+def test_who_makes_way_goes_on_later(toy: SimulatedModel, ask: Ask) -> None:
+    """Answers of 500 tokens that nobody reserved for, in a pool that holds three of them; then the
+    conversation goes on from a whole answer."""
+    config = EngineConfig(admission=AdmissionMode.MAX_THROUGHPUT, kv_budget_bytes=10 * 2_000)
+    engine = SimulatedEngine(toy, config)
+    requests = [ask(f"r{number}", 100, 500, first=1_000 * number + 100) for number in range(5)]
+    engine.submit(*(Arrival(0.0, request) for request in requests))
+    simulated = engine.run()
+    assert simulated.totals.preemptions > 0
+    assert [outcome.usage.completion_tokens for outcome in simulated.outcomes] == [500] * 5
+    assert set(engine.num_ends.values()) == {1}
+    last = next(each for each in requests if each.id == simulated.outcomes[-1].request_id)
+    tokens = (*last.prompt.tokens, *answer(500), 77)
+    engine.submit(Arrival(0.0, Request("next", Prompt(tokens), 1)))
+    assert engine.run().outcome("next").usage.cached_tokens == 599, "all that was computed"
 
 
 def test_what_can_never_fit_fails(toy: SimulatedModel, ask: Ask) -> None:

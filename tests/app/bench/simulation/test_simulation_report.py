@@ -17,6 +17,7 @@ from app.bench.simulation.report import (
     to_json,
     verdicts,
 )
+from app.bench.simulation.scenarios import ScenarioResult
 from app.bench.simulation.wait_sweep import PairResult, WaitPlan, WaitResult
 from app.bench.simulation.workloads import Chat
 from engine.config import WaitOrCompute
@@ -24,6 +25,7 @@ from engine.config import WaitOrCompute
 CONDITIONS = SimulateConditions("2026-01-01T00:00:00+00:00", 2, 0.1, {"ondol": "0.0"}, "Test OS")
 PLAN = SimulatePlan(
     ChatPlan(A100_8B, Chat(), (16, 32), 40_000),
+    STARTER,
     (WaitPlan(STARTER, (0.25, 0.95), (0.0, 0.5), 1_000, 32),),
     OverheadPlan(A100_8B, 64, 1_000, 50, 400, (16, 64)),
 )
@@ -48,6 +50,7 @@ def results() -> SimulateResults:
             ChatResult(16, 128, 0.925, 0.0462, 1.125, 831.2, 0, 0.31, 0.33),
             ChatResult(32, 256, 0.688, 0.221, 2.689, 828.1, 3, 0.607, 0.297),
         ),
+        scenarios=(ScenarioResult("8 identical prompts", 8, 4_256, 560, 3.3845, 3.4),),
         waits=(WaitResult((pair(0.25, 0.0, 8.0), pair(0.95, 0.5, 10.0)), {0.0: 0.05, 0.5: None}),),
         overhead=(
             OverheadResult(Crowd.DISTINCT, (0.001, 0.002), 0.05),
@@ -70,6 +73,8 @@ def test_the_tables_say_what_was_found(results: SimulateResults) -> None:
     cells = [line.split() for line in lines]
     assert ["16", "128", "92.5", "46", "1,125", "831", "0", "31", "33"] in cells
     assert ["32", "256", "68.8", "221", "2,689", "828", "3", "61", "30"] in cells
+    assert ["8", "identical", "prompts", "8", "4,256", "560", "3,384", "3,400"] in cells
+    assert "The share that is found falls most beyond 16 clients." in lines
     assert ["25", "0", "8,000", "10,000", "8,000", "1.000"] in cells
     assert ["95", "0.5", "8,000", "10,000", "10,000", "1.250"] in cells
     assert ["0", "5"] in cells
@@ -84,6 +89,7 @@ def test_the_json_has_everything(results: SimulateResults) -> None:
     assert (data["schema"], data["schema_version"]) == ("ondol-bench-simulate", 1)
     assert data["plan"]["chat"]["pool_tokens"] == 40_000
     assert data["chat"][1]["num_preemptions"] == 3
+    assert data["scenarios"][0]["computed_tokens"] == 560
     (wait,) = data["waits"]
     assert wait["pairs"][1]["ttft_s"] == {"wait": 8.0, "compute": 10.0, "choose": 10.0}
     assert wait["break_even"] == [

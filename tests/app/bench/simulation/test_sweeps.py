@@ -11,6 +11,7 @@ from app.bench.simulation import chat_sweep, overhead, wait_sweep
 from app.bench.simulation.chat_sweep import ChatPlan, ChatResult, knee
 from app.bench.simulation.model import A100_8B, STARTER
 from app.bench.simulation.overhead import Crowd, OverheadPlan
+from app.bench.simulation.scenarios import SCENARIOS, play
 from app.bench.simulation.wait_sweep import PairResult, WaitPlan
 from app.bench.simulation.workloads import Chat, Turns
 from engine.config import EngineConfig, WaitOrCompute
@@ -39,6 +40,18 @@ def test_more_clients_find_less_in_a_pool_of_the_same_size() -> None:
 def test_the_knee_lies_before_the_largest_fall() -> None:
     rates = {4: 0.9, 8: 0.88, 16: 0.6, 32: 0.5}
     assert knee([result(*each) for each in rates.items()]).concurrency == 8
+
+
+def test_scenarios_count_what_they_are_about() -> None:
+    played = {scenario.name: play(scenario, STARTER, EngineConfig()) for scenario in SCENARIOS}
+    identical, distinct = played["8 identical prompts"], played["8 distinct prompts"]
+    assert identical.prompt_tokens == distinct.prompt_tokens == distinct.computed_tokens == 8 * 532
+    assert identical.computed_tokens <= 532 + 7 * 16
+    assert identical.mean_ttft_s < distinct.mean_ttft_s / 2
+    assert played["8 prompts in turn, twice"].num_requests == 16
+    talk = played["a conversation beside a sweep"]
+    assert talk.num_requests == 6, "of the sweep nothing is counted"
+    assert 1_040 <= talk.computed_tokens < talk.prompt_tokens
 
 
 def test_waiting_is_compared_with_computing() -> None:
