@@ -139,6 +139,8 @@ def _check_part(part: Part, store: Store, rows: Mapping[Part, Row]) -> None:
         _require(part.base <= part.parent.end, f"{where}: its parent ends at {part.parent.end}")
         _require(not part.parent.open, f"{where}: stands on an open part")
     _require(part.needed_end <= part.end, f"{where}: {part.needed_end} tokens are needed of it")
+    held_end = max(part.holds.values(), default=part.base)
+    _require(part.held_end == held_end, f"{where}: held to {held_end}, known to {part.held_end}")
     for hold, end in part.holds.items():
         _require(
             any(view.part is part and view.end == end for view in hold.views),

@@ -32,7 +32,7 @@ from tests.support.soak import End, Heard, Household, MemoryWatch, Question, gro
 from tests.support.tiny_models import VOCABULARY, tiny_model
 from tests.support.waiting import wait_until
 
-SECONDS = float(os.environ.get("ONDOL_SOAK_S", "45"))
+SECONDS = float(os.environ.get("ONDOL_SOAK_S", "36"))
 STARTER = os.environ.get("ONDOL_SOAK_MODEL") == "starter"
 
 START_LIMIT_S = 120.0

@@ -105,6 +105,12 @@ def stand_on_an_open_part(house: House) -> None:
 
 def hold_too_much(house: House) -> None:
     house.trunk.holds[house.pin] = 41
+    house.trunk.changed()
+
+
+def hold_unnoticed(house: House) -> None:
+    assert house.trunk.held_end == 40
+    house.trunk.holds[house.pin] = 41
 
 
 def hold_without_a_view(house: House) -> None:
@@ -149,6 +155,7 @@ def overcharge(house: House) -> None:
         (lose_a_parent, "its parent is gone"),
         (stand_on_an_open_part, "stands on an open part"),
         (hold_too_much, "41 tokens are needed of it"),
+        (hold_unnoticed, "held to 41, known to 40"),
         (hold_without_a_view, "unknown hold"),
         (break_the_chain, "a row's chain ends at 19, its tail begins at 20"),
         (swap_tails, "a row does not own its tail"),

@@ -219,10 +219,12 @@ def test_a_row_on_record_says_for_whom_it_waited() -> None:
 
 def test_who_waits_for_an_event_waits_however_long_it_takes_S0_7() -> None:
     """Expectations are about prompts; a leader that answers at length is no reason to compute."""
-    loop = make_loop(Release.LEADER_FINISHED, publication=Publication.ON_COMPLETION)
-    loop.submit(request("leader", PROMPT, 6000), request("follower", PROMPT, 2))
+    loop = make_loop(
+        Release.LEADER_FINISHED, publication=Publication.ON_COMPLETION, check_integrity=False
+    )
+    loop.submit(request("leader", PROMPT, 4800), request("follower", PROMPT, 2))
     loop.finish_all()
     assert loop.started("follower").cached_tokens == 499
     decision = next(record.decision for record in loop.records if record.id == "follower")
     assert decision is not None
-    assert loop.finished("follower").timings.parked_s > decision.wait_s + 2.0
+    assert loop.finished("follower").timings.parked_s > decision.wait_s + 2.0 > 4.0
