@@ -89,15 +89,23 @@ class EngineLife:
 
     def _run(self) -> None:
         try:
-            self._serve()
+            try:
+                self._serve()
+            except BaseException as error:
+                self._keep(error)
+            finally:
+                self._free()
         except BaseException as error:
-            self.traceback = traceback.format_exc()
-            traceback.clear_frames(error.__traceback__)  # arrays must be freed on this thread
-            self.error = error.with_traceback(None)
-            self.error.__context__ = self.error.__cause__ = None
+            self._keep(error)
         finally:
-            self._free()
-            self.ended.set()
+            self.ended.set()  # whatever happens: somebody waits for it
+
+    def _keep(self, error: BaseException) -> None:
+        """What ended the thread, without what it would keep alive."""
+        self.traceback = traceback.format_exc()
+        traceback.clear_frames(error.__traceback__)  # arrays must be freed on this thread
+        self.error = error.with_traceback(None)
+        self.error.__context__ = self.error.__cause__ = None
 
     def _serve(self) -> None:
         self.assembly = assembly = self._assembler(self.path, self._model_id, self._config)

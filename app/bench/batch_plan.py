@@ -12,8 +12,9 @@ from engine.config import AdmissionMode
 _ENDS = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.PROTECT_CACHE)
 _MODES = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.BALANCED, AdmissionMode.PROTECT_CACHE)
 
-# In all, running requests take 60 to 70 % of the pool at the number of clients before the knee, and
-# all system prompts fit beside them.
+# In the sweeps, running requests take 60 to 70 % of the pool at the number of clients before the
+# knee, and all system prompts just fit beside them (S3-6). The simulated fall across the knee lies
+# at its bar: docs/bench.md tells what other sizes and seeds find.
 _SIMULATED = SweepPlan(
     Traffic(52, 640, (512, 1_024), one_off_share=0.2),
     pool_tokens=49_000,

@@ -12,8 +12,8 @@ from app.bench.client import Messages, Tools
 
 # A conversation that has become so long is over, and another one begins.
 _MOST_WORDS = 800
-_DOCUMENT_SENTENCES = 45
-_FILE_LINES = 6
+_DOCUMENT_SENTENCES = 20
+_FILE_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Chat(Errand):
         if _num_words(self._turns) > _MOST_WORDS:
             self._turns.clear()
         self._turns.append(_said("user", texts.question(self._chance)))
-        return Question((_said("system", texts.HOUSE_RULES), *self._turns), max_tokens=32)
+        return Question((_said("system", texts.HOUSE_RULES), *self._turns), max_tokens=24)
 
     def hear(self, answer: str) -> None:
         self._turns.append(_said("assistant", answer))
@@ -90,7 +90,7 @@ class Agent(Errand):
         else:
             self._turns.append(_said("tool", texts.source_lines(self._chance, _FILE_LINES)))
         system = _said("system", f"{texts.HOUSE_RULES}\n\n{texts.AGENT_POLICY}")
-        return Question((system, *self._turns), max_tokens=32)
+        return Question((system, *self._turns), max_tokens=24)
 
     def hear(self, answer: str) -> None:
         self._turns.append(_said("assistant", answer))
@@ -107,7 +107,7 @@ class Document(Errand):
 
     def ask(self) -> Question:
         system = _said("system", f"{texts.HOUSE_RULES}\n\n{self._document}")
-        return Question((system, _said("user", texts.question(self._chance))), max_tokens=24)
+        return Question((system, _said("user", texts.question(self._chance))), max_tokens=16)
 
     def hear(self, answer: str) -> None:
         """Forgotten: the next question stands on its own."""

@@ -82,12 +82,12 @@ class Part:
     after."""
 
     __slots__ = (
+        "_held_end",
         "base",
         "checkpoint",
         "children",
         "holds",
         "offer",
-        "_held_end",
         "offer_known",
         "open",
         "pages",

@@ -223,6 +223,32 @@ def test_a_dead_thread_is_noticed_answered_and_restarted_with_its_pins() -> None
     assert warm.usage.cached_tokens >= len(PROMPT)
 
 
+def test_a_model_that_cannot_be_freed_is_no_reason_to_hang() -> None:
+    """Everybody is answered, and the thread is started again."""
+    refused = []
+
+    def close() -> None:
+        if not refused:
+            refused.append(True)
+            raise RuntimeError("the device is gone")
+
+    def die() -> None:
+        raise MemoryError("no memory left")
+
+    runner = FakeRunner()
+    config = EngineConfig(check_integrity=True, restart_delay_s=0.1)
+    with running_engine(config, runner, close=close) as (engine, _, listener):
+        runner.before_step = die
+        engine.submit(request("victim", PROMPT))
+        end = listener.wait("victim")
+        runner.before_step = lambda: None
+        assert isinstance(end, Failed)
+        assert engine.wait_until_ready(20).ok
+        engine.submit(request("later", PROMPT, 2))
+        assert isinstance(listener.wait("later"), Finished)
+    assert refused
+
+
 def test_a_hung_thread_turns_unhealthy_until_it_moves() -> None:
     gate = Gate()
     with running_engine(EngineConfig(hang_limit_s=0.2)) as (engine, runner, listener):

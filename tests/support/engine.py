@@ -70,6 +70,7 @@ def fake_assembly(
     config: EngineConfig,
     model_id: str = "fake",
     eos_ids: frozenset[int] = frozenset({EOS}),
+    close: Callable[[], None] = lambda: None,
 ) -> Assembly:
     cache = make_cache(
         config.page_tokens, config.match_unit, new_storage=lambda: FakeStorage(STEP_TOKENS)
@@ -98,7 +99,7 @@ def fake_assembly(
         attention=AttentionMode.SHARED,
     )
     parts = LoopParts(runner, cache, admission, scheduler, word_codec(), eos_ids, model_id)
-    return Assembly(info, parts, TEMPLATE, {}, close=lambda: None)
+    return Assembly(info, parts, TEMPLATE, {}, close=close)
 
 
 def request(
@@ -182,6 +183,7 @@ def running_engine(
     eos_ids: frozenset[int] = frozenset({EOS}),
     model_id: str = "fake",
     memory_is_short: Callable[[], bool] = lambda: False,
+    close: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Engine, FakeRunner, Listener]]:
     """An engine over one fake runner, ready to serve; stopped afterwards."""
     config = config or EngineConfig(check_integrity=True)
@@ -193,7 +195,9 @@ def running_engine(
         model_id=model_id,
         deliver=listener,
         metrics=EngineMetrics(model_id),
-        assembler=lambda path, name, settings: fake_assembly(runner, settings, name, eos_ids),
+        assembler=lambda path, name, settings: fake_assembly(
+            runner, settings, name, eos_ids, close
+        ),
         memory_is_short=memory_is_short,
     )
     engine.start()

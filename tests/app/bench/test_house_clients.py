@@ -116,7 +116,7 @@ def test_an_agent_gets_what_its_tools_gave_back() -> None:
     agent.hear("I read the file.")
     messages = agent.ask().messages
     assert roles(messages) == ["system", "user", "assistant", "tool"]
-    assert messages[3]["content"].count("def ") == 6
+    assert messages[3]["content"].count("def ") == 4
 
 
 def test_everybody_asks_about_the_same_document() -> None:

@@ -15,7 +15,7 @@ from app.bench.errors import BenchError
 from app.bench.house import OFF, ON, Plan
 from app.bench.house_command import HouseOptions, run
 from app.bench.house_process import house_server
-from engine.config import MIB
+from engine.config import GIB, MIB
 from engine.errors import ModelError
 from engine.model import machine
 from engine.model.gguf import WeightForm, import_gguf
@@ -23,6 +23,7 @@ from tests.support.tiny_gguf import TinyGguf
 
 CORES = machine.usable_cores()
 FULL = Plan((1, 2, 4), pairs=2, seconds=60, kv_budget_bytes=256 * MIB)
+QUICK = Plan((1, 4), pairs=1, seconds=30, kv_budget_bytes=256 * MIB)
 OPTIONS = HouseOptions(Plan((1, 2), 1, 1.0, 4 * MIB), 1, None, None, None)
 
 
@@ -47,9 +48,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[HouseOptions]
     ("words", "plan"),
     [
         ("", FULL),
-        ("--quick", replace(FULL, pairs=1, seconds=20)),
+        ("--quick", QUICK),
         ("--clients 3 --pairs 15 --seconds 10", replace(FULL, clients=(3,), pairs=15, seconds=10)),
-        ("--quick --kv-budget 1GiB", replace(FULL, pairs=1, seconds=20, kv_budget_bytes=1024**3)),
+        ("--quick --clients 2 --kv-budget 1GiB", replace(QUICK, clients=(2,), kv_budget_bytes=GIB)),
     ],
 )
 def test_what_is_measured(asked: list[HouseOptions], words: str, plan: Plan) -> None:
