@@ -48,3 +48,28 @@ def test_small_chunks_and_odd_times_tell_nothing() -> None:
     cost.observe(0, 3, 9.0)
     cost.observe(0, 100, 0.0)
     assert cost.seconds(0, 200) == pytest.approx(1.0)
+
+
+def test_a_constant_for_each_pass_is_no_cost_of_depth() -> None:
+    """Short chunks come last, deep in a prompt: read as a cost of depth, what they take would make
+    deep pages worth more than the beginnings they stand on."""
+    cost = PrefillCost()
+    constant, a, b = 0.05, 4e-3, 1e-7
+    for n in range(40):
+        for start, length in ((0, 256), (256, 256), (512, 256), (768, 40 + 5 * (n % 9))):
+            cost.observe(start, length, constant + a * length + b * length * (start + length / 2))
+    assert cost.coefficients == pytest.approx((a + constant / 256, b), rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_the_fit_is_never_negative(noise: float) -> None:
+    chance = random.Random(5)
+    cost = PrefillCost()
+    for _ in range(300):
+        start, length = chance.randrange(0, 8192, 64), chance.choice([64, 128, 256, 256, 256])
+        took = 0.02 + 3e-3 * length + 5e-7 * length * (start + length / 2)
+        cost.observe(start, length, took * chance.uniform(1 - noise, 1 + noise))
+        assert min(cost.coefficients) >= 0
+        assert cost.seconds(0, 100) > 0
+    expected = (3e-3 + 0.02 / 256, 5e-7)
+    assert cost.coefficients == pytest.approx(expected, rel=0.02 if not noise else 0.3)
