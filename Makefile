@@ -32,6 +32,7 @@ fuzz: setup  ## random histories of cache and schedule, a few hundred thousand s
 	ONDOL_LONG_TESTS=1 $(bin)/python -m pytest -q -o faulthandler_timeout=3600 \
 		tests/engine/cache/test_prefix_cache_machine.py \
 		tests/engine/cache/test_prefix_cache_volume.py tests/engine/schedule/test_serving_machine.py \
+		tests/engine/schedule/test_flights_machine.py \
 		$(ARGS)
 
 soak: setup  ## half an hour of a restless household on the starter model
