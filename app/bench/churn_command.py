@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from app.bench import facts
@@ -14,11 +11,9 @@ from app.bench.arguments import add_json, add_threads, check_places, path
 from app.bench.churn import Plan, on_cache_alone
 from app.bench.churn_engine import on_engine
 from app.bench.churn_report import Churn, ChurnConditions, ChurnResults, render, to_json
-from app.bench.report import write_whole
+from app.bench.report import present
+from app.bench.setup import Setup
 from app.console import say
-from app.paths import find_paths
-from engine.model import catalog, device
-from engine.model.blas import THREADS_VARIABLE
 
 PLAN = Plan(prompts=8, prompt_tokens=975, pool_tokens=341 * 16, cycles=6)  # the source's (S0-15)
 ENGINE_CYCLES = 2
@@ -29,39 +24,26 @@ _STARTER = Path()  # asked for without naming a folder
 
 @dataclass(frozen=True, slots=True)
 class ChurnOptions:
-    """What `ondol bench churn` was asked for. `engine_plan` is None where the cache runs alone;
-    `model` None is the starter model in `data_dir`."""
+    """What `ondol bench churn` was asked for. `engine_plan` is None where the cache runs
+    alone."""
 
     plan: Plan
     engine_plan: Plan | None
-    threads: int
-    model: Path | None
-    data_dir: Path | None
-    json_file: Path | None
+    setup: Setup
 
 
 def run(options: ChurnOptions) -> ChurnResults:
     """Measure and report, with the machine for itself. Raises BenchError, EngineError, OSError."""
-    conditions = ChurnConditions(
-        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        cores=os.cpu_count() or 1,
-        load_before=facts.load_before(),
-        versions=facts.versions(),
-        platform=platform.platform(),
-    )
+    setup = options.setup
+    conditions = ChurnConditions(**asdict(facts.surroundings()))
     results = ChurnResults(Churn(options.plan, on_cache_alone(options.plan)))
     if options.engine_plan is not None:
-        model = options.model or catalog.starter_model_folder(find_paths(options.data_dir).data)
-        catalog.check_folder(model)
-        variables = {} if device.is_apple_silicon() else {THREADS_VARIABLE: str(options.threads)}
+        model = setup.model_folder()
         say("Starting the engine, once to learn the model's prices and once for each policy.")
-        info, sides = on_engine(options.engine_plan, model, variables, say)
+        info, sides = on_engine(options.engine_plan, model, setup.variables, say)
         results = replace(results, engine=Churn(options.engine_plan, sides))
-        conditions = replace(conditions, model=info.id, threads=options.threads)
-    say("")
-    say(render(results, conditions))
-    if options.json_file is not None:
-        write_whole(to_json(results, conditions), options.json_file)
+        conditions = replace(conditions, model=info.id, threads=setup.threads)
+    present(render(results, conditions), to_json(results, conditions), setup.json_file)
     return results
 
 
@@ -91,11 +73,11 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
     engine_plan = None
     if chosen.model is not None:
         engine_plan = QUICK_PLAN if chosen.quick else replace(PLAN, cycles=ENGINE_CYCLES)
+    setup = Setup.of(chosen)
+    if chosen.model is _STARTER:
+        setup = replace(setup, model=None)
     return ChurnOptions(
         PLAN,
         engine_plan,
-        chosen.threads,
-        None if chosen.model is _STARTER else chosen.model,
-        chosen.data_dir,
-        chosen.json,
+        setup,
     )

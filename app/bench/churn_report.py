@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.bench.churn import Cycle, Plan, Side
 from app.bench.report import Groups, table, verdict_line
+from app.bench.results import Surroundings
 from app.bench.verdicts import Verdict, counted
 from engine.config import Eviction
 
@@ -21,14 +22,9 @@ _NAMES = {Eviction.LRU: "LRU", Eviction.WORTH: "by worth"}
 
 
 @dataclass(frozen=True, slots=True)
-class ChurnConditions:
+class ChurnConditions(Surroundings):
     """Where and how a run was made. `model` is "" where the cache ran alone."""
 
-    started_at: str
-    cores: int
-    load_before: float
-    versions: Mapping[str, str]
-    platform: str
     model: str = ""
     threads: int = 0
 

@@ -3,82 +3,64 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from app.bench import facts, flights_plan
 from app.bench.arguments import add_places, add_threads, check_places, count
-from app.bench.flights import FlightsResults, Kind, Plan, Served, Server
+from app.bench.flights import CaseResult, FlightsResults, Kind, Plan, Served, Server
 from app.bench.flights_peer import peer_process
-from app.bench.flights_process import measure
 from app.bench.flights_report import render, to_json
 from app.bench.flights_served import ServedBench, ServedCase
+from app.bench.measuring import measure
 from app.bench.plain import plain_process
-from app.bench.report import write_whole
-from app.bench.results import Conditions
+from app.bench.report import present
 from app.bench.server_process import server_process
+from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.console import say
-from app.paths import find_paths
-from engine.model import catalog, device
-from engine.model.blas import THREADS_VARIABLE
+from engine.model import catalog
 
 AGAINST = ("mlx-lm",)
 
 
 @dataclass(frozen=True, slots=True)
 class FlightsOptions:
-    """What `ondol bench flights` was asked for. `model` None is the starter model in `data_dir`.
-    `served` are the bursts over HTTP, none without `--against`."""
+    """What `ondol bench flights` was asked for. `served` are the bursts over HTTP, none without
+    `--against`."""
 
     plan: Plan
     served: tuple[ServedCase, ...]
-    threads: int
-    model: Path | None
-    data_dir: Path | None
-    json_file: Path | None
+    setup: Setup
 
 
 def run(options: FlightsOptions) -> FlightsResults:
     """Measure and report, with the machine for itself. Raises BenchError, EngineError, OSError."""
-    load = facts.load_before()
-    plan = options.plan
-    model = options.model or catalog.starter_model_folder(find_paths(options.data_dir).data)
-    catalog.check_folder(model)
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    variables = {} if device.is_apple_silicon() else {THREADS_VARIABLE: str(options.threads)}
+    before = facts.surroundings()
+    plan, setup = options.plan, options.setup
+    model = setup.model_folder()
+    variables = setup.variables
     say("Starting one process that loads the model for all policies.")
     with tempfile.TemporaryDirectory(prefix="ondol-bench-") as name:
         folder = Path(name)
-        of_process, cases = measure(model, plan, folder, variables, say)
-        results = FlightsResults(cases)
+        of_process, cases = measure(
+            "app.bench.flights_worker", model, asdict(plan), folder, variables, say
+        )
+        results = FlightsResults(tuple(map(CaseResult.from_json, cases)))
         if options.served:
             served = _serve(options, model, folder, variables, of_process.prefill_chunk)
             results = replace(results, served=served)
-    conditions = Conditions(
-        started_at=started_at,
-        model=catalog.model_id_of(model),
-        dtype=of_process.dtype,
-        device=of_process.device,
-        cores=os.cpu_count() or 1,
-        load_before=load,
-        versions=facts.versions(),
-        platform=platform.platform(),
-        threads=options.threads,
-        prefill_chunk=of_process.prefill_chunk,
+    conditions = facts.conditions(
+        before,
+        catalog.model_id_of(model),
+        of_process,
+        setup.threads,
         max_tokens=max(case.answer_tokens for case in plan.cases),
         rounds=plan.rounds,
-        repeats=1,
     )
-    say("")
-    say(render(results, conditions))
-    if options.json_file is not None:
-        write_whole(to_json(results, conditions), options.json_file)
+    present(render(results, conditions), to_json(results, conditions), setup.json_file)
     return results
 
 
@@ -143,7 +125,7 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
         served = tuple(case for case in served if case.kind in chosen.only)
         if not plan.cases:
             parser.error("--quick has no cases of these kinds: leave it out")
-    return FlightsOptions(plan, served, chosen.threads, chosen.model, chosen.data_dir, chosen.json)
+    return FlightsOptions(plan, served, Setup.of(chosen))
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:

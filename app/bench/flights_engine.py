@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from app.bench.errors import BenchError
 from app.bench.flights import Case, Kind, Measured, Policy, Scheduling
+from app.bench.timed_scheduler import TimedScheduler
 from engine.config import EngineConfig
 from engine.counters import Counters
 from engine.loop import EngineLoop, LoopParts, StepRunner
@@ -18,30 +19,11 @@ from engine.prompt.codec import TextCodec
 from engine.request import Event, Failed, Prompt, Request, SamplingParams
 from engine.schedule.build import ScheduledModel, build_rooms
 from engine.schedule.job import Job, Phase
-from engine.schedule.scheduler import Scheduler, Step
 
 # Idle BLAS threads look for work for some 30 ms before they sleep: nobody is timed meanwhile.
 _SETTLE_S = 0.1
 _APART_S = 1e-6  # those that come at once still come one after the other
 _GREEDY = SamplingParams(temperature=0.0)
-
-
-class TimedScheduler(Scheduler):
-    """A scheduler that tells how long it has been deciding, in seconds."""
-
-    decided_s = 0.0
-
-    def admit(self, now: float) -> tuple[list[Job], list[Job]]:
-        began = time.perf_counter()
-        decided = super().admit(now)
-        self.decided_s += time.perf_counter() - began
-        return decided
-
-    def plan(self) -> Step:
-        began = time.perf_counter()
-        decided = super().plan()
-        self.decided_s += time.perf_counter() - began
-        return decided
 
 
 class FlightsEngine:

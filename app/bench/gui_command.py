@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import tempfile
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.bench import facts
@@ -17,13 +14,12 @@ from app.bench.display import display
 from app.bench.gui import CLIENTS, MAX_TOKENS, PROMPT_WORDS, GuiBench, GuiResults
 from app.bench.gui_report import GuiConditions, render, to_json
 from app.bench.load import choose_chats
-from app.bench.report import write_whole
+from app.bench.report import present
 from app.bench.server_process import server_process
+from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.console import say
-from app.paths import find_paths
-from engine.model import catalog, device
-from engine.model.blas import THREADS_VARIABLE
+from engine.model import catalog
 
 _ROUNDS, _QUICK_ROUNDS = 5, 2
 _PACKAGES = (*facts.PACKAGES, "PySide6-Essentials")
@@ -31,22 +27,17 @@ _PACKAGES = (*facts.PACKAGES, "PySide6-Essentials")
 
 @dataclass(frozen=True, slots=True)
 class GuiOptions:
-    """What `ondol bench gui` was asked for. `model` None is the starter model in `data_dir`."""
+    """What `ondol bench gui` was asked for."""
 
     rounds: int
-    threads: int
-    model: Path | None
-    data_dir: Path | None
-    json_file: Path | None
+    setup: Setup
 
 
 def run(options: GuiOptions) -> GuiResults:
     """Measure and report, with the machine for itself. Raises BenchError, EngineError, OSError."""
-    load = facts.load_before()
-    model = options.model or catalog.starter_model_folder(find_paths(options.data_dir).data)
-    catalog.check_folder(model)
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    variables = {} if device.is_apple_silicon() else {THREADS_VARIABLE: str(options.threads)}
+    setup, before = options.setup, facts.surroundings(_PACKAGES)
+    model = setup.model_folder()
+    variables = setup.variables
     say("Starting `ondol serve` and the app, each with the model.")
     with (
         tempfile.TemporaryDirectory(prefix="ondol-bench-") as folder,
@@ -62,20 +53,13 @@ def run(options: GuiOptions) -> GuiResults:
             seen = app.finish()
     results = GuiResults(rounds, seen.sections, seen.first_paint_s)
     conditions = GuiConditions(
-        started_at=started_at,
+        **asdict(before),
         model=catalog.model_id_of(model),
         display=screen.name,
         clients=CLIENTS,
-        cores=os.cpu_count() or 1,
-        threads=options.threads,
-        load_before=load,
-        versions=facts.versions(_PACKAGES),
-        platform=platform.platform(),
+        threads=setup.threads,
     )
-    say("")
-    say(render(results, conditions))
-    if options.json_file is not None:
-        write_whole(to_json(results, conditions), options.json_file)
+    present(render(results, conditions), to_json(results, conditions), setup.json_file)
     return results
 
 
@@ -98,4 +82,4 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
         parser.error("--quick sets the rounds itself: leave out --rounds")
     check_places(parser, chosen)
     rounds = _QUICK_ROUNDS if chosen.quick else chosen.rounds or _ROUNDS
-    return GuiOptions(rounds, chosen.threads, chosen.model, chosen.data_dir, chosen.json)
+    return GuiOptions(rounds, Setup.of(chosen))

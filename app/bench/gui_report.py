@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.bench.gui import HIDDEN, IDLE, MAX_TOKENS, PHASES, SERVE, VISIBLE, GuiResults
+from app.bench.results import Surroundings
 from app.bench.stats import MIN_PAIRS, Estimate
 
 SCHEMA = "ondol-bench-gui"
@@ -22,18 +22,13 @@ _COLUMNS = ("", "tokens/s", "of serve", "gap p50", "p99", "max, ms", "CPU of a c
 
 
 @dataclass(frozen=True, slots=True)
-class GuiConditions:
+class GuiConditions(Surroundings):
     """Where and how a run was made; `display` is what the window was drawn on."""
 
-    started_at: str
     model: str
     display: str
     clients: int
-    cores: int
     threads: int
-    load_before: float
-    versions: Mapping[str, str]
-    platform: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import tempfile
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.bench import facts
@@ -18,14 +15,13 @@ from app.bench.house_bench import HouseBench
 from app.bench.house_metrics import read
 from app.bench.house_process import HouseServer, house_server
 from app.bench.house_report import HouseConditions, render, to_json
-from app.bench.report import write_whole
+from app.bench.report import present
+from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.console import say
-from app.paths import find_paths
 from app.settings import MIN_KV_BUDGET_BYTES, SettingsError, format_size, parse_size
 from engine.config import MIB
-from engine.model import catalog, device
-from engine.model.blas import THREADS_VARIABLE
+from engine.model import catalog
 
 CLIENTS = (1, 2, 4)
 PAIRS, SECONDS = 2, 60  # two minutes a side
@@ -37,23 +33,18 @@ KV_BUDGET_BYTES = 256 * MIB
 
 @dataclass(frozen=True, slots=True)
 class HouseOptions:
-    """What `ondol bench house` was asked for. `model` None is the starter model in `data_dir`."""
+    """What `ondol bench house` was asked for."""
 
     plan: Plan
-    threads: int
-    model: Path | None
-    data_dir: Path | None
-    json_file: Path | None
+    setup: Setup
 
 
 def run(options: HouseOptions) -> HouseResults:
     """Measure and report, with the machine for itself. Raises BenchError, EngineError, OSError."""
-    load = facts.load_before()
-    plan = options.plan
-    model = options.model or catalog.starter_model_folder(find_paths(options.data_dir).data)
-    catalog.check_folder(model)
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    variables = {} if device.is_apple_silicon() else {THREADS_VARIABLE: str(options.threads)}
+    before = facts.surroundings()
+    plan, setup = options.plan, options.setup
+    model = setup.model_folder()
+    variables = setup.variables
     say("Starting `ondol serve` with coordination on and off, each with the model.")
     with (
         tempfile.TemporaryDirectory(prefix="ondol-bench-") as name,
@@ -65,18 +56,9 @@ def run(options: HouseOptions) -> HouseResults:
         on_peak, off_peak = _peak(on, clients[ON]), _peak(off, clients[OFF])
     results = HouseResults(cases, on_peak, off_peak)
     conditions = HouseConditions(
-        started_at=started_at,
-        model=catalog.model_id_of(model),
-        cores=os.cpu_count() or 1,
-        threads=options.threads,
-        load_before=load,
-        versions=facts.versions(),
-        platform=platform.platform(),
+        **asdict(before), model=catalog.model_id_of(model), threads=setup.threads
     )
-    say("")
-    say(render(results, conditions, plan))
-    if options.json_file is not None:
-        write_whole(to_json(results, conditions, plan), options.json_file)
+    present(render(results, conditions, plan), to_json(results, conditions, plan), setup.json_file)
     return results
 
 
@@ -128,7 +110,7 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
         chosen.seconds or seconds,
         chosen.kv_budget,
     )
-    return HouseOptions(plan, chosen.threads, chosen.model, chosen.data_dir, chosen.json)
+    return HouseOptions(plan, Setup.of(chosen))
 
 
 def _size(text: str) -> int:

@@ -10,6 +10,7 @@ from app.bench.flights import Side
 from app.bench.house import OFF, ON, CaseResult, HouseResults, Plan
 from app.bench.house_verdicts import verdicts
 from app.bench.report import table, verdict_line
+from app.bench.results import Surroundings
 from app.settings import format_size
 
 SCHEMA = "ondol-bench-house"
@@ -31,16 +32,11 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class HouseConditions:
+class HouseConditions(Surroundings):
     """Where and how a run was made."""
 
-    started_at: str
     model: str
-    cores: int
     threads: int
-    load_before: float
-    versions: Mapping[str, str]
-    platform: str
 
 
 def render(results: HouseResults, conditions: HouseConditions, plan: Plan) -> str:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.bench import facts
@@ -20,7 +17,7 @@ from app.bench.lookup import (
     Plan,
 )
 from app.bench.lookup_report import LookupConditions, render, to_json
-from app.bench.report import write_whole
+from app.bench.report import present
 from app.console import say
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -40,21 +37,12 @@ class LookupOptions:
 
 def run(options: LookupOptions) -> tuple[LookupSize, ...]:
     """Measure and report, with the machine for itself. Raises BenchError, OSError."""
-    load = facts.load_before()
+    before = facts.surroundings(_PACKAGES)
     conditions = LookupConditions(
-        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        cores=os.cpu_count() or 1,
-        load_before=load,
-        versions=facts.versions(_PACKAGES),
-        platform=platform.platform(),
-        page_tokens=PAGE_TOKENS,
-        repeats=options.plan.repeats,
+        **asdict(before), page_tokens=PAGE_TOKENS, repeats=options.plan.repeats
     )
     found = LookupBench(say).run(options.plan)
-    say("")
-    say(render(found, conditions))
-    if options.json_file is not None:
-        write_whole(to_json(found, conditions), options.json_file)
+    present(render(found, conditions), to_json(found, conditions), options.json_file)
     return found
 
 

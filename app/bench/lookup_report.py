@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.bench.lookup import Lookup, LookupSize, Tree, TreeResult
 from app.bench.report import table, verdict_line
+from app.bench.results import Surroundings
 from app.bench.stats import Estimate
 from app.bench.verdicts import Verdict
 
@@ -27,14 +28,9 @@ _GROUPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class LookupConditions:
+class LookupConditions(Surroundings):
     """Where and how a run was made."""
 
-    started_at: str
-    cores: int
-    load_before: float
-    versions: Mapping[str, str]
-    platform: str
     page_tokens: int
     repeats: int
 

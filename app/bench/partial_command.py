@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from app.bench import facts, hybrid_model
@@ -18,12 +15,11 @@ from app.bench.local_engine import local_engine
 from app.bench.partial import PartialBench, PartialResults, Plan
 from app.bench.partial_report import PartialConditions, render, to_json
 from app.bench.plain import plain_process
-from app.bench.report import write_whole
-from app.bench.results import Conditions
+from app.bench.report import present
+from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.console import say
-from engine.model import catalog, device
-from engine.model.blas import THREADS_VARIABLE
+from engine.model import catalog
 
 PROMPT_TOKENS, ADDED_TOKENS = 10_000, 200  # the article's
 BLOCKS = (16, 32, 64, 128, 256, 512, 1_024, 2_048)
@@ -35,47 +31,37 @@ _QUICK_PAIRS, _QUICK_SIGHTINGS = 2, 3
 
 @dataclass(frozen=True, slots=True)
 class PartialOptions:
-    """What `ondol bench partial` was asked for. `model` None is one of `shape` that the bench
-    makes."""
+    """What `ondol bench partial` was asked for. Without a model in `setup` the bench makes
+    one of `shape`."""
 
     plan: Plan
-    threads: int
-    model: Path | None
-    json_file: Path | None
+    setup: Setup
     shape: HybridShape | None = None
 
 
 def run(options: PartialOptions) -> PartialResults:
     """Measure and report, with the machine for itself. Raises BenchError, EngineError, OSError."""
-    load = facts.load_before()
-    plan = options.plan
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    variables = {} if device.is_apple_silicon() else {THREADS_VARIABLE: str(options.threads)}
+    before = facts.surroundings()
+    plan, setup = options.plan, options.setup
     with tempfile.TemporaryDirectory(prefix="ondol-bench-") as name:
         folder = Path(name)
-        model = options.model or hybrid_model.write(folder / "small-hybrid", options.shape)
+        model = setup.model or hybrid_model.write(folder / "small-hybrid", options.shape)
         catalog.check_folder(model)
         say("Starting the engine and plain mlx-lm, each with the model.")
         with (
-            plain_process(model, folder, variables) as plain,
-            local_engine(model, variables) as engine,
+            plain_process(model, folder, setup.variables) as plain,
+            local_engine(model, setup.variables) as engine,
         ):
             plain_facts = plain.wait_until_ready()
             info = engine.model
             _check_sizes(plan, info.context_window)
             results = PartialBench(engine, plain.cold, info.vocab_size, say).run(plan)
     conditions = PartialConditions(
-        Conditions(
-            started_at=started_at,
-            model=info.id,
-            dtype=plain_facts.dtype,
-            device=plain_facts.device,
-            cores=os.cpu_count() or 1,
-            load_before=load,
-            versions=facts.versions(),
-            platform=platform.platform(),
-            threads=options.threads,
-            prefill_chunk=plain_facts.prefill_chunk,
+        facts.conditions(
+            before,
+            info.id,
+            plain_facts,
+            setup.threads,
             max_tokens=1,
             rounds=plan.pairs,
             repeats=plan.sightings,
@@ -83,10 +69,7 @@ def run(options: PartialOptions) -> PartialResults:
         layers=info.layers,
         added_tokens=plan.added_tokens,
     )
-    say("")
-    say(render(results, conditions))
-    if options.json_file is not None:
-        write_whole(to_json(results, conditions), options.json_file)
+    present(render(results, conditions), to_json(results, conditions), setup.json_file)
     return results
 
 
@@ -124,7 +107,8 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
         sighted_tokens=SIGHTED_TOKENS,
         sightings=_QUICK_SIGHTINGS if chosen.quick else _SIGHTINGS,
     )
-    return PartialOptions(plan, chosen.threads, chosen.model, chosen.json)
+    setup = Setup(chosen.threads, chosen.model, json_file=chosen.json)
+    return PartialOptions(plan, setup)
 
 
 def _check_sizes(plan: Plan, context_window: int) -> None:

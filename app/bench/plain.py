@@ -6,26 +6,13 @@ import contextlib
 import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.bench.child import child, log_tail, python_command
 from app.bench.client import Messages
 from app.bench.errors import BenchError
-
-
-@dataclass(frozen=True, slots=True)
-class PlainFacts:
-    """What the worker runs on: `device` is `engine.model.device.describe()` as plain data.
-
-    `prefill_chunk` counts tokens and is the server's own default.
-    """
-
-    device: Mapping[str, Any]
-    prefill_chunk: int
-    context_window: int
-    dtype: str
+from app.bench.facts import WorkerFacts
 
 
 class PlainProcess:
@@ -35,9 +22,9 @@ class PlainProcess:
         self._process = process
         self._log = log
 
-    def wait_until_ready(self) -> PlainFacts:
+    def wait_until_ready(self) -> WorkerFacts:
         """The worker's first words, once the model is loaded. Call it once, before all else."""
-        return PlainFacts(**self._read())
+        return WorkerFacts(**self._read())
 
     def encode(self, messages: Messages) -> list[int]:
         """The prompt of a chat, by the same template and tokenizer as the server's."""

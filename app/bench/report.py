@@ -13,6 +13,7 @@ from typing import Any
 from app.bench.results import Conditions, Results, SizeResult, WarmSummary
 from app.bench.stats import MIN_PAIRS
 from app.bench.verdicts import Verdict, verdicts
+from app.console import say
 
 SCHEMA = "ondol-bench-warm"
 SCHEMA_VERSION = 1
@@ -63,9 +64,12 @@ def to_json(results: Results) -> dict[str, Any]:
     }
 
 
-def write_json(results: Results, path: Path) -> None:
-    """Write `to_json` whole or not at all. Raises OSError."""
-    write_whole(to_json(results), path)
+def present(text: str, data: Mapping[str, Any], json_file: Path | None) -> None:
+    """Print a report, and write its data where somebody wants it. Raises OSError."""
+    say("")
+    say(text)
+    if json_file is not None:
+        write_whole(data, json_file)
 
 
 def write_whole(data: Mapping[str, Any], path: Path) -> None:
@@ -119,8 +123,10 @@ def describe(conditions: Conditions) -> list[str]:
 
 
 def table(groups: Groups, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table whose columns stand in titled groups, every cell at its column's right."""
+    """Lines of a table whose columns stand in titled groups, every cell at its column's right. A
+    line of dashes stands for no rows."""
     names = [name for _, columns in groups for name in columns]
+    rows = rows or [["-"] * len(names)]
     widths = [max(len(name), *(len(row[at]) for row in rows)) for at, name in enumerate(names)]
     titles, at = [], 0
     for title, columns in groups:

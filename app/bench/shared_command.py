@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import tempfile
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.bench import facts
 from app.bench.arguments import add_places, add_threads, check_places, count, sizes
-from app.bench.report import write_whole
-from app.bench.results import Conditions
+from app.bench.measuring import measure
+from app.bench.report import present
+from app.bench.setup import Setup
 from app.bench.shared import CapacityPlan, Plan, SharedResults
-from app.bench.shared_process import measure
 from app.bench.shared_report import render, to_json
 from app.bench.stats import MIN_PAIRS
 from app.console import say
-from app.paths import find_paths
-from engine.model import catalog, device
-from engine.model.blas import THREADS_VARIABLE
+from engine.model import catalog
 
 PREFIXES, CLIENTS = (512, 2_048, 4_096, 7_680), (1, 2, 4, 8, 16)
 SUFFIX_TOKENS, GROUP = 9, 8
@@ -33,45 +28,33 @@ _QUICK_BLOCKS, _QUICK_REPEATS, _QUICK_COPIES = 4, 3, 3
 
 @dataclass(frozen=True, slots=True)
 class SharedOptions:
-    """What `ondol bench shared` was asked for. `model` None is the starter model in `data_dir`."""
+    """What `ondol bench shared` was asked for."""
 
     plan: Plan
-    threads: int
-    model: Path | None
-    data_dir: Path | None
-    json_file: Path | None
+    setup: Setup
 
 
 def run(options: SharedOptions) -> SharedResults:
     """Measure and report, with the machine for itself. Raises BenchError, EngineError, OSError."""
-    load = facts.load_before()
-    plan = options.plan
-    model = options.model or catalog.starter_model_folder(find_paths(options.data_dir).data)
-    catalog.check_folder(model)
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    variables = {} if device.is_apple_silicon() else {THREADS_VARIABLE: str(options.threads)}
+    before = facts.surroundings()
+    plan, setup = options.plan, options.setup
+    model = setup.model_folder()
     say("Starting one process that loads the model for both sides.")
     with tempfile.TemporaryDirectory(prefix="ondol-bench-") as folder:
-        of_process, results = measure(model, plan, Path(folder), variables, say)
-    conditions = Conditions(
-        started_at=started_at,
-        model=catalog.model_id_of(model),
-        dtype=of_process.dtype,
-        device=of_process.device,
-        cores=os.cpu_count() or 1,
-        load_before=load,
-        versions=facts.versions(),
-        platform=platform.platform(),
-        threads=options.threads,
-        prefill_chunk=of_process.prefill_chunk,
+        of_process, measured = measure(
+            "app.bench.shared_worker", model, asdict(plan), Path(folder), setup.variables, say
+        )
+    results = SharedResults.from_json(measured)
+    conditions = facts.conditions(
+        before,
+        catalog.model_id_of(model),
+        of_process,
+        setup.threads,
         max_tokens=plan.answer_tokens,
         rounds=plan.blocks,
         repeats=plan.repeats,
     )
-    say("")
-    say(render(results, conditions, plan))
-    if options.json_file is not None:
-        write_whole(to_json(results, conditions, plan), options.json_file)
+    present(render(results, conditions, plan), to_json(results, conditions, plan), setup.json_file)
     return results
 
 
@@ -119,4 +102,4 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
         repeats=_QUICK_REPEATS if quick else chosen.pairs or _REPEATS,
         capacity=CapacityPlan(960, 240, _QUICK_COPIES if quick else _COPIES),
     )
-    return SharedOptions(plan, chosen.threads, chosen.model, chosen.data_dir, chosen.json)
+    return SharedOptions(plan, Setup.of(chosen))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from app.bench import facts
 from app.bench.arguments import add_json, check_places
-from app.bench.report import write_whole
+from app.bench.report import present
 from app.bench.simulation import chat_sweep, overhead, scenarios, wait_sweep
 from app.bench.simulation.chat_sweep import ChatPlan
 from app.bench.simulation.model import A100_8B, MAC_70B, STARTER
 from app.bench.simulation.overhead import Crowd, OverheadPlan
 from app.bench.simulation.report import (
-    SimulateConditions,
     SimulatePlan,
     SimulateResults,
     render,
@@ -68,13 +64,7 @@ def run(options: SimulateOptions) -> SimulateResults:
     """Simulate, measure the schedule's own time with the machine for itself, and report. Raises
     BenchError, OSError."""
     plan, config = options.plan, EngineConfig()
-    conditions = SimulateConditions(
-        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        cores=os.cpu_count() or 1,
-        load_before=facts.load_before(),
-        versions=facts.versions(_PACKAGES),
-        platform=platform.platform(),
-    )
+    conditions = facts.surroundings(_PACKAGES)
     crowded = EngineConfig(max_running=plan.overhead.running)
     results = SimulateResults(
         chat=chat_sweep.sweep(plan.chat, config, say),
@@ -84,10 +74,9 @@ def run(options: SimulateOptions) -> SimulateResults:
         waits=tuple(wait_sweep.sweep(wait, config, say) for wait in plan.waits),
         overhead=tuple(overhead.measure(plan.overhead, crowd, crowded, say) for crowd in Crowd),
     )
-    say("")
-    say(render(results, conditions, plan))
-    if options.json_file is not None:
-        write_whole(to_json(results, conditions, plan), options.json_file)
+    present(
+        render(results, conditions, plan), to_json(results, conditions, plan), options.json_file
+    )
     return results
 
 

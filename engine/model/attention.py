@@ -20,6 +20,7 @@ from mlx_lm.models.base import create_causal_mask
 from engine.cache.part import View
 from engine.cache.row import Row
 from engine.model.kv import PartStorage
+from engine.model.softmax import softmax
 
 Attention = Callable[..., mx.array]
 Users = tuple[int, ...]
@@ -453,7 +454,7 @@ def _weights(
     ends: list[int] = []
     for piece in pieces[:-1]:
         ends.append(piece.shape[-1] + (ends[-1] if ends else 0))
-    whole = mx.softmax(mx.concatenate(pieces, axis=-1), axis=-1, precise=True)
+    whole = softmax(mx.concatenate(pieces, axis=-1))
     weights = _split(whole, ends, axis=-1)
     return weights if sinks is None else weights[:-1]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import enum
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,9 @@ from app.bench.simulation.arrivals import Arrival, Workload
 from app.bench.simulation.engine import SimulatedEngine
 from app.bench.simulation.model import SimulatedModel
 from app.bench.simulation.workloads import greedy, words
+from app.bench.timed_scheduler import TimedScheduler
 from engine.config import EngineConfig
-from engine.schedule.job import Job
-from engine.schedule.scheduler import Scheduler, Step
+from engine.schedule.scheduler import Step
 
 
 class Crowd(enum.Enum):
@@ -63,9 +62,9 @@ class OverheadResult:
         return float(np.quantile(self.seconds, share))
 
 
-class TimedScheduler(Scheduler):
-    """Times its own decisions while a crowd is there, which `await_crowd` names: `filling` are the
-    seconds of each step until it is, `seconds` of each step from then on. Ends the run when the
+class _CrowdScheduler(TimedScheduler):
+    """Notes what it took to decide while a crowd is there, which `await_crowd` names: `filling` are
+    the seconds of each step until it is, `seconds` of each step from then on. Ends the run when the
     crowd has become too small."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
@@ -74,22 +73,15 @@ class TimedScheduler(Scheduler):
         self.seconds: list[float] = []
         self._num_running = self._num_waiting = 0
         self._complete = False
-        self._admit_s = 0.0
+        self._noted_s = 0.0
 
     def await_crowd(self, running: int, waiting: int) -> None:
         """A crowd is so many who run, and so many others at least who wait."""
         self._num_running, self._num_waiting = running, waiting
 
-    def admit(self, now: float) -> tuple[list[Job], list[Job]]:
-        began = time.perf_counter()
-        admitted = super().admit(now)
-        self._admit_s = time.perf_counter() - began
-        return admitted
-
     def plan(self) -> Step:
-        began = time.perf_counter()
         step = super().plan()
-        took = self._admit_s + time.perf_counter() - began
+        took, self._noted_s = self.decided_s - self._noted_s, self.decided_s
         if self._complete and self.num_waiting < self._num_waiting:
             raise _CrowdHasGone
         (self.seconds if self._complete else self.filling).append(took)
@@ -107,9 +99,9 @@ def measure(
     plan: OverheadPlan, crowd: Crowd, config: EngineConfig, say: Callable[[str], None]
 ) -> OverheadResult:
     """Steps with the whole crowd. Raises BenchError where it was never there."""
-    engine = SimulatedEngine(plan.model, config, scheduler_class=TimedScheduler)
+    engine = SimulatedEngine(plan.model, config, scheduler_class=_CrowdScheduler)
     scheduler = engine.scheduler
-    assert isinstance(scheduler, TimedScheduler)
+    assert isinstance(scheduler, _CrowdScheduler)
     scheduler.await_crowd(plan.running, plan.waiting)
     with contextlib.suppress(_CrowdHasGone):
         engine.run(_crowd(plan, crowd))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.bench.report import table, verdict_line
+from app.bench.results import Surroundings
 from app.bench.simulation.chat_sweep import ChatPlan, ChatResult, knee
 from app.bench.simulation.model import SimulatedModel
 from app.bench.simulation.overhead import OverheadPlan, OverheadResult
@@ -70,17 +71,6 @@ class SimulateResults:
     overhead: tuple[OverheadResult, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SimulateConditions:
-    """Where and when a run was made; only the schedule's own times depend on it."""
-
-    started_at: str
-    cores: int
-    load_before: float
-    versions: Mapping[str, str]
-    platform: str
-
-
 def verdicts(results: SimulateResults, plan: SimulatePlan) -> tuple[Verdict, ...]:
     """The worst choice of each model, and the schedule's own time with each crowd."""
     return (
@@ -92,7 +82,7 @@ def verdicts(results: SimulateResults, plan: SimulatePlan) -> tuple[Verdict, ...
     )
 
 
-def render(results: SimulateResults, conditions: SimulateConditions, plan: SimulatePlan) -> str:
+def render(results: SimulateResults, conditions: Surroundings, plan: SimulatePlan) -> str:
     """The conditions, the tables and the verdicts, ready to print."""
     judged = verdicts(results, plan)
     missed = sum(not verdict.met for verdict in judged)
@@ -120,7 +110,7 @@ def render(results: SimulateResults, conditions: SimulateConditions, plan: Simul
 
 
 def to_json(
-    results: SimulateResults, conditions: SimulateConditions, plan: SimulatePlan
+    results: SimulateResults, conditions: Surroundings, plan: SimulatePlan
 ) -> dict[str, Any]:
     """Everything found. Times in seconds, shares of one, verdicts in their units."""
     return {

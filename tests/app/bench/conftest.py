@@ -1,14 +1,19 @@
-"""Results with known figures, and a small model with a real tokenizer and a real template."""
+"""Results with known figures, a small model with a real tokenizer and a real template, and the
+command line without what it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from app.bench import lock
 from app.bench.client import Messages
+from app.bench.command import BENCHES, USAGE_ERROR, main
+from app.bench.hybrid_model import HybridShape, write
 from app.bench.results import Conditions, Results, Round, SizeResult, Warm
 from app.bench.workload import _WORD_LIST, Encode
 from engine.model.gguf import WeightForm, import_gguf
@@ -21,6 +26,9 @@ TEMPLATE = (
     "{% for message in messages %}<|{{ message['role'] }}|>\n{{ message['content'] }}<|end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
+MakeModel = Callable[[int], Path]
+Refused = Callable[[str], str]
+
 MARKS = ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 
 
@@ -52,11 +60,63 @@ def encode() -> Iterator[Encode]:
 
 
 @pytest.fixture(scope="session")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder of some hundred kilobytes, 128 tokens of context."""
-    folder = tmp_path_factory.mktemp("models")
-    source = TinyGguf().write(folder / "tiny.gguf")
-    return import_gguf(source, folder / "Tiny-1B", WeightForm.FLOAT32)
+def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
+    """A model folder of some hundred kilobytes, with so many tokens of context; every character is
+    a token of it."""
+
+    def make(context_window: int) -> Path:
+        folder = tmp_path_factory.mktemp("models")
+        keys = {"llama.context_length": context_window}
+        source = TinyGguf(keys=keys).write(folder / "tiny.gguf")
+        return import_gguf(source, folder / "Tiny-1B", WeightForm.FLOAT32)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_model(make_model: MakeModel) -> Path:
+    """A model with 128 tokens of context."""
+    return make_model(128)
+
+
+@pytest.fixture(scope="session")
+def roomy_model(make_model: MakeModel) -> Path:
+    """A model with 2,048 tokens of context."""
+    return make_model(2_048)
+
+
+@pytest.fixture(scope="session")
+def hybrid_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of a recurrent layer and one of full attention, with 2,048 tokens of context."""
+    shape = HybridShape(
+        hidden=32, layers=2, attention_interval=2, heads=2, head_dim=16, vocabulary=64,
+        context_window=2_048,
+    )  # fmt: skip
+    return write(tmp_path_factory.mktemp("models") / "hybrid", shape)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+    """What the command line asks the benches for; nothing is measured."""
+    calls: list[Any] = []
+    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
+    for bench in BENCHES:
+        monkeypatch.setattr(bench.command, "run", calls.append)
+    return calls
+
+
+@pytest.fixture
+def refused(asked: list[Any], capsys: pytest.CaptureFixture[str]) -> Refused:
+    """What the command line says to words that make no sense; nothing is asked for."""
+
+    def refused(words: str) -> str:
+        with pytest.raises(SystemExit) as caught:
+            main(words.split())
+        assert caught.value.code == USAGE_ERROR
+        assert asked == []
+        return capsys.readouterr().err
+
+    return refused
 
 
 @pytest.fixture

@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import app.bench.batch_command
-from app.bench import lock
 from app.bench.batch import BatchPlan, ChunkPlan, Knee, SimulatedPlan, SweepPlan
 from app.bench.batch_command import BatchOptions, run
 from app.bench.batch_plan import FULL, QUICK
 from app.bench.batch_traffic import Traffic
 from app.bench.command import main
 from app.bench.errors import BenchError
-from app.bench.hybrid_model import HybridShape, write
+from app.bench.setup import Setup
 from app.bench.simulation.model import A100_8B
 from engine.config import AdmissionMode
 from engine.errors import ModelError
 from engine.model import machine
-from engine.model.gguf import WeightForm, import_gguf
-from tests.support.tiny_gguf import TinyGguf
+from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 MODES = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.PROTECT_CACHE)
@@ -35,71 +33,38 @@ PLAN = BatchPlan(
     ),
     MEASURED,
 )
-OPTIONS = BatchOptions(PLAN, 1, None, None, None)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder of some hundred kilobytes."""
-    folder = tmp_path_factory.mktemp("models")
-    source = TinyGguf(keys={"llama.context_length": 2_048}).write(folder / "tiny.gguf")
-    return import_gguf(source, folder / "Tiny-1B", WeightForm.FLOAT32)
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[BatchOptions]:
-    """What the command line asks for; nothing is measured."""
-    calls: list[BatchOptions] = []
-    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
-    monkeypatch.setattr(app.bench.batch_command, "run", calls.append)
-    return calls
 
 
 @pytest.mark.parametrize(("words", "plan"), [("", FULL), ("--quick", QUICK)])
-def test_what_is_measured(asked: list[BatchOptions], words: str, plan: BatchPlan) -> None:
+def test_what_is_measured(asked: list[Any], words: str, plan: BatchPlan) -> None:
     assert main(["batch", *words.split()]) == 0
-    assert asked == [BatchOptions(plan, CORES, None, None, None)]
-
-
-def test_where_things_are(asked: list[BatchOptions], tmp_path: Path) -> None:
-    file = tmp_path / "batch.json"
-    words = f"--quick --threads 1 --model ~/m --data-dir ~/d --json {file}"
-    assert main(["batch", *words.split()]) == 0
-    home = Path.home()
-    assert asked == [BatchOptions(QUICK, 1, home / "m", home / "d", file)]
+    assert asked == [BatchOptions(plan, Setup(CORES))]
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("--json /nowhere/batch.json", "there is no folder /nowhere"),
         ("--pairs 3", "unrecognized arguments"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(
-    asked: list[BatchOptions], capsys: pytest.CaptureFixture[str], words: str, complaint: str
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["batch", *words.split()])
-    assert caught.value.code == 2
-    assert asked == []
-    assert complaint in capsys.readouterr().err
+def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+    assert complaint in refused(f"batch {words}")
 
 
 def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json"):
-        run(replace(OPTIONS, model=tmp_path))
+        run(BatchOptions(PLAN, Setup(1, tmp_path)))
 
 
-def test_prompts_beyond_the_window_are_told_before_anything_is_measured(model: Path) -> None:
+def test_prompts_beyond_the_window_are_told_before_anything_is_measured(roomy_model: Path) -> None:
     measured = replace(MEASURED, traffic=Traffic(2, 2_045, (2, 4)))
     with pytest.raises(BenchError, match=r"of 2,049 tokens do not fit .* window of 2,048"):
-        run(replace(OPTIONS, model=model, plan=replace(PLAN, measured=measured)))
+        run(BatchOptions(replace(PLAN, measured=measured), Setup(1, roomy_model)))
 
 
-def test_a_whole_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_run(roomy_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "batch.json"
-    results = run(replace(OPTIONS, model=model, json_file=file))
+    results = run(BatchOptions(PLAN, Setup(1, roomy_model, json_file=file)))
     for sweep in results.measured:
         assert [point.requests for point in sweep.points] == [6, 6]
         assert all(0.75 < point.hit_rate < 1 for point in sweep.points)
@@ -113,11 +78,6 @@ def test_a_whole_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert [each["mode"] for each in data["measured"]["sweeps"]] == [mode.value for mode in MODES]
 
 
-def test_a_hybrid_model_is_refused(tmp_path: Path) -> None:
-    shape = HybridShape(
-        hidden=32, layers=2, attention_interval=2, heads=2, head_dim=16, vocabulary=64,
-        context_window=2_048,
-    )  # fmt: skip
-    model = write(tmp_path / "hybrid", shape)
+def test_a_hybrid_model_is_refused(hybrid_model: Path) -> None:
     with pytest.raises(BenchError, match="has 1 recurrent, 1 full attention"):
-        run(replace(OPTIONS, model=model))
+        run(BatchOptions(PLAN, Setup(1, hybrid_model)))

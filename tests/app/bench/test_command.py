@@ -1,104 +1,50 @@
-"""The command line, and one whole run on a small model."""
+"""The command line that all benches share."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import app.bench.command
-from app.bench import lock
-from app.bench.command import SIZES, Options, main, run
+from app.bench import warm_command
+from app.bench.command import BENCHES, main
 from app.bench.errors import BenchError
-from app.bench.warm import Scheme, WarmBench
+from app.bench.setup import Setup
+from app.bench.warm_command import WarmOptions
 from engine.errors import ModelError
-from engine.model import machine
+from tests.app.bench.conftest import Refused
 
-CORES = machine.usable_cores()
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Options]:
-    """What the command line asks for; nothing is measured."""
-    calls: list[Options] = []
-    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
-    monkeypatch.setattr(app.bench.command, "run", calls.append)
-    return calls
+ON_THE_STARTER = ("warm", "batch", "churn", "flights", "gui", "house", "shared")
 
 
-@pytest.fixture
-def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
-    """Every child that is started."""
-    started: list[subprocess.Popen[str]] = []
-
-    class Recorded(subprocess.Popen[str]):
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options)
-            if options.get("start_new_session"):  # the standard library runs commands too
-                started.append(self)
-
-    monkeypatch.setattr(subprocess, "Popen", Recorded)
-    return started
-
-
-def options(model: Path, *sizes: int, json_file: Path | None = None) -> Options:
-    return Options(Scheme(sizes, rounds=1, repeats=2), 1, model, None, json_file)
-
-
-@pytest.mark.parametrize(
-    ("words", "scheme"),
-    [
-        ("", Scheme(SIZES, rounds=3, repeats=5)),
-        ("--quick", Scheme(SIZES, rounds=1, repeats=3)),
-        ("--sizes 500,10 --rounds 2", Scheme((10, 500), rounds=2, repeats=5)),
-        ("--sizes 10 --source", Scheme((10, 241, 459, 681, 904), rounds=3, repeats=5)),
-        ("--sizes 500 --pairs 15", Scheme((500,), rounds=15, repeats=1)),
-    ],
-)
-def test_what_is_measured(asked: list[Options], words: str, scheme: Scheme) -> None:
-    assert main(["warm", *words.split()]) == 0
-    assert asked == [Options(scheme, CORES, None, None, None)]
-
-
-def test_where_things_are(asked: list[Options], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ON_THE_STARTER)
+def test_where_things_are(asked: list[Any], tmp_path: Path, name: str) -> None:
     file = tmp_path / "bench.json"
-    words = f"--threads 1 --model ~/m --data-dir /d --json {file}"
-    assert main(["warm", *words.split()]) == 0
+    words = f"--quick --threads 1 --model ~/m --data-dir ~/d --json {file}"
+    assert main([name, *words.split()]) == 0
     (found,) = asked
-    assert (found.threads, found.model, found.data_dir) == (1, Path.home() / "m", Path("/d"))
-    assert found.json_file == file
+    assert found.setup == Setup(1, Path.home() / "m", Path.home() / "d", file)
+
+
+@pytest.mark.parametrize("name", [bench.name for bench in BENCHES])
+def test_samples_that_could_not_be_written_are_told_at_once(refused: Refused, name: str) -> None:
+    assert "there is no folder /nowhere" in refused(f"{name} --json /nowhere/bench.json")
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ("", "required"),
-        ("cold", "invalid choice"),
-        ("warm --sizes 10,x", "'x'"),
-        ("warm --sizes 0", "at least 1"),
-        ("warm --rounds -1", "-1"),
-        ("warm --threads 0", "at least 1"),
-        ("warm --pairs 15", "--sizes 500"),
-        ("warm --pairs 15 --sizes 10,500", "--sizes 500"),
-        ("warm --pairs 15 --sizes 500 --source", "--sizes 500"),
-        ("warm --pairs 15 --sizes 500 --rounds 3", "--rounds"),
-        ("warm --pairs 15 --sizes 500 --quick", "--quick"),
-        ("warm --json /nowhere/bench.json", "there is no folder /nowhere"),
-        ("warm --json /", "is a folder"),
-        ("warm --loud", "--loud"),
-    ],
+    ("words", "complaint"), [("", "required"), ("cold", "invalid choice: 'cold'")]
 )
-def test_what_makes_no_sense_ends_with_2(
-    asked: list[Options], capsys: pytest.CaptureFixture[str], words: str, complaint: str
-) -> None:
+def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+    assert complaint in refused(words)
+
+
+def test_help_names_every_bench(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        main(words.split())
-    assert caught.value.code == 2
-    assert asked == []
-    assert complaint in capsys.readouterr().err
+        main(["--help"])
+    assert caught.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(f" {bench.name} {bench.help}" in said for bench in BENCHES)
 
 
 @pytest.mark.parametrize(
@@ -115,78 +61,16 @@ def test_what_makes_no_sense_ends_with_2(
     ],
 )
 def test_failures_are_told_in_a_line(
-    asked: list[Options],
+    asked: list[Any],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: BaseException,
     code: int,
     words: str,
 ) -> None:
-    def fail(_options: Options) -> None:
+    def fail(_options: WarmOptions) -> None:
         raise error
 
-    monkeypatch.setattr(app.bench.command, "run", fail)
+    monkeypatch.setattr(warm_command, "run", fail)
     assert main(["warm"]) == code
     assert capsys.readouterr().err == words
-
-
-def test_a_folder_that_is_no_model_starts_nothing(
-    tmp_path: Path, children: list[subprocess.Popen[str]]
-) -> None:
-    with pytest.raises(ModelError, match=r"config\.json"):
-        run(options(tmp_path, 10))
-    assert children == []
-
-
-def test_a_busy_machine_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(lock, "load_average", lambda: 64.0)
-    with pytest.raises(ModelError):
-        run(options(tmp_path, 10))
-    assert "This machine is busy (load average 64.00)" in capsys.readouterr().out
-
-
-def test_a_failed_run_leaves_no_child(
-    tiny_model: Path, children: list[subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_bench: WarmBench, _scheme: Scheme) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(WarmBench, "run", fail)
-    with pytest.raises(KeyboardInterrupt):
-        run(options(tiny_model, 12))
-    assert [process.returncode is not None for process in children] == [True, True]
-
-
-def test_a_prompt_beyond_the_window_is_told_before_anything_is_measured(tiny_model: Path) -> None:
-    with pytest.raises(BenchError, match="Prompts of 1000 tokens do not fit"):
-        run(options(tiny_model, 1000))
-
-
-def test_a_whole_run(
-    tiny_model: Path,
-    tmp_path: Path,
-    children: list[subprocess.Popen[str]],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    file = tmp_path / "bench.json"
-    results = run(options(tiny_model, 12, 60, json_file=file))
-    greeting, longer = results.sizes
-    for size in (greeting, longer):
-        (one,) = size.rounds
-        assert one.prompt_tokens == pytest.approx(size.target, abs=6)
-        assert one.cold_cached_tokens == 0
-        assert [warm.computed_tokens for warm in one.same] == [1, 1]
-        assert len(one.another) == 2
-        assert min(one.cold_s, one.plain_s, *(warm.limit_s for warm in one.same)) > 0
-    assert all(warm.cached_tokens > 0 for warm in longer.rounds[0].another)
-    out = capsys.readouterr().out
-    assert "round 1 of 1, " in out
-    assert "Against the bars" in out
-    data = json.loads(file.read_text())
-    assert [size["target"] for size in data["sizes"]] == [12, 60]
-    assert data["conditions"]["threads"] == 1
-    assert data["conditions"]["device"]["blas_threads"] in (0, 1)
-    server, _worker = children
-    assert server.returncode == 0

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import app.bench.flights_command
-from app.bench import flights_plan, lock
+from app.bench import flights_plan
 from app.bench.command import main
 from app.bench.errors import BenchError
 from app.bench.flights import Case, Kind, Plan, Server, Side
 from app.bench.flights_command import FlightsOptions, run
 from app.bench.flights_served import ServedCase
+from app.bench.setup import Setup
 from engine.errors import ModelError
 from engine.model import machine
-from engine.model.gguf import WeightForm, import_gguf
-from tests.support.tiny_gguf import TinyGguf
+from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 BURST = Case(Kind.IDENTICAL, 3, 200, 200, 8, (Side.ONDOL, Side.INDEPENDENT))
@@ -29,24 +29,6 @@ PLAN = Plan(
     ),
     rounds=2,
 )
-OPTIONS = FlightsOptions(PLAN, (), 1, None, None, None)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder of some hundred kilobytes."""
-    folder = tmp_path_factory.mktemp("models")
-    source = TinyGguf(keys={"llama.context_length": 2_048}).write(folder / "tiny.gguf")
-    return import_gguf(source, folder / "Tiny-1B", WeightForm.FLOAT32)
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[FlightsOptions]:
-    """What the command line asks for; nothing is measured."""
-    calls: list[FlightsOptions] = []
-    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
-    monkeypatch.setattr(app.bench.flights_command, "run", calls.append)
-    return calls
 
 
 @pytest.mark.parametrize(
@@ -60,27 +42,17 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[FlightsOption
     ],
 )
 def test_what_is_measured(
-    asked: list[FlightsOptions], words: str, plan: Plan, served: tuple[ServedCase, ...]
+    asked: list[Any], words: str, plan: Plan, served: tuple[ServedCase, ...]
 ) -> None:
     assert main(["flights", *words.split()]) == 0
-    assert asked == [FlightsOptions(plan, served, CORES, None, None, None)]
+    assert asked == [FlightsOptions(plan, served, Setup(CORES))]
 
 
-def test_only_some_kinds(asked: list[FlightsOptions]) -> None:
+def test_only_some_kinds(asked: list[Any]) -> None:
     assert main(["flights", "--only", "late, document", "--against", "mlx-lm"]) == 0
     (found,) = asked
     assert {case.kind for case in found.plan.cases} == {Kind.LATE, Kind.DOCUMENT}
     assert [case.kind for case in found.served] == [Kind.DOCUMENT]
-
-
-def test_where_things_are(asked: list[FlightsOptions], tmp_path: Path) -> None:
-    file = tmp_path / "flights.json"
-    words = f"--threads 1 --model ~/m --data-dir ~/d --json {file}"
-    assert main(["flights", *words.split()]) == 0
-    (found,) = asked
-    home = Path.home()
-    assert (found.threads, found.model, found.data_dir) == (1, home / "m", home / "d")
-    assert found.json_file == file
 
 
 @pytest.mark.parametrize(
@@ -90,34 +62,27 @@ def test_where_things_are(asked: list[FlightsOptions], tmp_path: Path) -> None:
         ("--quick --only source", "has no cases of these kinds"),
         ("--only early", "not 'early'"),
         ("--against nobody", "invalid choice"),
-        ("--json /nowhere/flights.json", "there is no folder /nowhere"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(
-    asked: list[FlightsOptions], capsys: pytest.CaptureFixture[str], words: str, complaint: str
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["flights", *words.split()])
-    assert caught.value.code == 2
-    assert asked == []
-    assert complaint in capsys.readouterr().err
+def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+    assert complaint in refused(f"flights {words}")
 
 
 def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json"):
-        run(replace(OPTIONS, model=tmp_path))
+        run(FlightsOptions(PLAN, (), Setup(1, tmp_path)))
 
 
-def test_prompts_beyond_the_window_are_told_before_anything_is_measured(model: Path) -> None:
+def test_prompts_beyond_the_window_are_told_before_anything_is_measured(roomy_model: Path) -> None:
     plan = Plan((replace(BURST, prompt_tokens=2_045),), 1)
     with pytest.raises(BenchError, match=r"of 2,053 tokens do not fit .* window of 2,048"):
-        run(replace(OPTIONS, model=model, plan=plan))
+        run(FlightsOptions(plan, (), Setup(1, roomy_model)))
 
 
-def test_a_whole_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_run(roomy_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "flights.json"
     served = (ServedCase(Kind.IDENTICAL, 2, 80, 4),)
-    results = run(replace(OPTIONS, model=model, served=served, json_file=file))
+    results = run(FlightsOptions(PLAN, served, Setup(1, roomy_model, json_file=file)))
     burst, late = results.cases
     for one in burst.rounds[Side.ONDOL]:
         assert one.computed_tokens <= 200 + 2 * 16

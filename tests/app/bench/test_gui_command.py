@@ -6,36 +6,30 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import app.bench.gui
 import app.bench.gui_command
-from app.bench import display, lock
+from app.bench import display
 from app.bench.command import main
 from app.bench.gui_command import GuiOptions, run
+from app.bench.setup import Setup
 from engine.errors import ModelError
 from engine.model import machine
+from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[GuiOptions]:
-    """What the command line asks for; nothing is measured."""
-    calls: list[GuiOptions] = []
-    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
-    monkeypatch.setattr(app.bench.gui_command, "run", calls.append)
-    return calls
 
 
 @pytest.mark.parametrize(
     ("words", "rounds", "threads"),
     [("", 5, CORES), ("--quick", 2, CORES), ("--rounds 15 --threads 1", 15, 1)],
 )
-def test_what_is_measured(asked: list[GuiOptions], words: str, rounds: int, threads: int) -> None:
+def test_what_is_measured(asked: list[Any], words: str, rounds: int, threads: int) -> None:
     assert main(["gui", *words.split()]) == 0
-    assert asked == [GuiOptions(rounds, threads, None, None, None)]
+    assert asked == [GuiOptions(rounds, Setup(threads))]
 
 
 @pytest.mark.parametrize(
@@ -43,23 +37,16 @@ def test_what_is_measured(asked: list[GuiOptions], words: str, rounds: int, thre
     [
         ("--quick --rounds 3", "--rounds"),
         ("--rounds 0", "at least 1"),
-        ("--json /nowhere/gui.json", "there is no folder /nowhere"),
         ("--sizes 10", "--sizes"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(
-    asked: list[GuiOptions], capsys: pytest.CaptureFixture[str], words: str, complaint: str
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["gui", *words.split()])
-    assert caught.value.code == 2
-    assert asked == []
-    assert complaint in capsys.readouterr().err
+def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+    assert complaint in refused(f"gui {words}")
 
 
 def test_a_folder_that_is_no_model_starts_nothing(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json"):
-        run(GuiOptions(1, 1, tmp_path, None, None))
+        run(GuiOptions(1, Setup(1, tmp_path)))
 
 
 def test_a_screen_of_its_own_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +84,7 @@ def test_a_whole_run(
     monkeypatch.setattr(app.bench.gui_command, "CLIENTS", 2)
     monkeypatch.setattr(app.bench.gui, "_IDLE_S", 0.5)
     file = tmp_path / "gui.json"
-    results = run(GuiOptions(1, 1, tiny_model, None, file))
+    results = run(GuiOptions(1, Setup(1, tiny_model, json_file=file)))
     assert 0 < results.first_paint_s < 60
     assert {"idle", "visible", "hidden"} <= set(results.sections)
     assert all(results.sections[name].num_gaps > 0 for name in ("idle", "visible", "hidden"))

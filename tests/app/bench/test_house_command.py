@@ -5,43 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import app.bench.house_command
-from app.bench import lock
 from app.bench.command import main
 from app.bench.errors import BenchError
 from app.bench.house import OFF, ON, Plan
 from app.bench.house_command import HouseOptions, run
 from app.bench.house_process import house_server
+from app.bench.setup import Setup
 from engine.config import GIB, MIB
 from engine.errors import ModelError
 from engine.model import machine
-from engine.model.gguf import WeightForm, import_gguf
-from tests.support.tiny_gguf import TinyGguf
+from tests.app.bench.conftest import MakeModel, Refused
 
 CORES = machine.usable_cores()
 FULL = Plan((1, 2, 4), pairs=2, seconds=60, kv_budget_bytes=256 * MIB)
 QUICK = Plan((1, 4), pairs=1, seconds=30, kv_budget_bytes=256 * MIB)
-OPTIONS = HouseOptions(Plan((1, 2), 1, 1.0, 4 * MIB), 1, None, None, None)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder of some hundred kilobytes; every character is a token of it."""
-    folder = tmp_path_factory.mktemp("models")
-    source = TinyGguf(keys={"llama.context_length": 16_384}).write(folder / "tiny.gguf")
-    return import_gguf(source, folder / "Tiny-1B", WeightForm.FLOAT32)
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[HouseOptions]:
-    """What the command line asks for; nothing is measured."""
-    calls: list[HouseOptions] = []
-    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
-    monkeypatch.setattr(app.bench.house_command, "run", calls.append)
-    return calls
+PLAN = Plan((1, 2), 1, 1.0, 4 * MIB)
 
 
 @pytest.mark.parametrize(
@@ -53,19 +35,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[HouseOptions]
         ("--quick --clients 2 --kv-budget 1GiB", replace(QUICK, clients=(2,), kv_budget_bytes=GIB)),
     ],
 )
-def test_what_is_measured(asked: list[HouseOptions], words: str, plan: Plan) -> None:
+def test_what_is_measured(asked: list[Any], words: str, plan: Plan) -> None:
     assert main(["house", *words.split()]) == 0
-    assert asked == [HouseOptions(plan, CORES, None, None, None)]
-
-
-def test_where_things_are(asked: list[HouseOptions], tmp_path: Path) -> None:
-    file = tmp_path / "house.json"
-    words = f"--threads 1 --model ~/m --data-dir ~/d --json {file}"
-    assert main(["house", *words.split()]) == 0
-    (found,) = asked
-    home = Path.home()
-    assert (found.threads, found.model, found.data_dir) == (1, home / "m", home / "d")
-    assert found.json_file == file
+    assert asked == [HouseOptions(plan, Setup(CORES))]
 
 
 @pytest.mark.parametrize(
@@ -76,22 +48,15 @@ def test_where_things_are(asked: list[HouseOptions], tmp_path: Path) -> None:
         ("--clients 0", "at least 1"),
         ("--kv-budget much", "is not a size"),
         ("--kv-budget 1kib", "must be 1.0 MiB or more"),
-        ("--json /nowhere/house.json", "there is no folder /nowhere"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(
-    asked: list[HouseOptions], capsys: pytest.CaptureFixture[str], words: str, complaint: str
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["house", *words.split()])
-    assert caught.value.code == 2
-    assert asked == []
-    assert complaint in capsys.readouterr().err
+def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+    assert complaint in refused(f"house {words}")
 
 
 def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json"):
-        run(replace(OPTIONS, model=tmp_path))
+        run(HouseOptions(PLAN, Setup(1, tmp_path)))
 
 
 def test_a_server_without_a_model_is_told(tmp_path: Path) -> None:
@@ -102,9 +67,12 @@ def test_a_server_without_a_model_is_told(tmp_path: Path) -> None:
         server.wait_until_ready(60)
 
 
-def test_a_whole_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_run(
+    make_model: MakeModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "house.json"
-    results = run(replace(OPTIONS, model=model, json_file=file))
+    setup = Setup(1, make_model(16_384), json_file=file)
+    results = run(HouseOptions(PLAN, setup))
     one, two = results.cases
     assert (one.clients, two.clients) == (1, 2)
     for case in results.cases:

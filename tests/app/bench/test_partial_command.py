@@ -5,25 +5,24 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import app.bench.partial_command
-from app.bench import lock
 from app.bench.command import main
 from app.bench.errors import BenchError
 from app.bench.hybrid_model import HybridShape
 from app.bench.partial import Plan
 from app.bench.partial_command import BLOCKS, SIGHTED_TOKENS, PartialOptions, run
+from app.bench.setup import Setup
 from engine.errors import ModelError
 from engine.model import machine
+from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 TINY = PartialOptions(
     Plan(400, 20, (16, 64, 1_024), pairs=1, sighted_tokens=(160,), sightings=1),
-    threads=1,
-    model=None,
-    json_file=None,
+    Setup(1),
     shape=HybridShape(
         hidden=32, layers=2, attention_interval=2, heads=2, head_dim=16, vocabulary=64,
         context_window=512,
@@ -31,32 +30,21 @@ TINY = PartialOptions(
 )  # fmt: skip
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[PartialOptions]:
-    """What the command line asks for; nothing is measured."""
-    calls: list[PartialOptions] = []
-    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
-    monkeypatch.setattr(app.bench.partial_command, "run", calls.append)
-    return calls
-
-
 @pytest.mark.parametrize(
     ("words", "pairs", "sightings"), [("", 5, 5), ("--quick", 2, 3), ("--pairs 15", 15, 5)]
 )
-def test_what_is_measured(
-    asked: list[PartialOptions], words: str, pairs: int, sightings: int
-) -> None:
+def test_what_is_measured(asked: list[Any], words: str, pairs: int, sightings: int) -> None:
     assert main(["partial", *words.split()]) == 0
     plan = Plan(10_000, 200, BLOCKS, pairs, SIGHTED_TOKENS, sightings)
-    assert asked == [PartialOptions(plan, CORES, None, None)]
+    assert asked == [PartialOptions(plan, Setup(CORES))]
 
 
-def test_where_things_are(asked: list[PartialOptions], tmp_path: Path) -> None:
+def test_where_things_are(asked: list[Any], tmp_path: Path) -> None:
     file = tmp_path / "partial.json"
     words = f"--threads 1 --model ~/m --json {file}"
     assert main(["partial", *words.split()]) == 0
     (found,) = asked
-    assert (found.threads, found.model, found.json_file) == (1, Path.home() / "m", file)
+    assert found.setup == Setup(1, Path.home() / "m", json_file=file)
 
 
 @pytest.mark.parametrize(
@@ -64,23 +52,16 @@ def test_where_things_are(asked: list[PartialOptions], tmp_path: Path) -> None:
     [
         ("--quick --pairs 15", "leave out --pairs"),
         ("--pairs 0", "at least 1"),
-        ("--json /nowhere/partial.json", "there is no folder /nowhere"),
         ("--data-dir d", "--data-dir"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(
-    asked: list[PartialOptions], capsys: pytest.CaptureFixture[str], words: str, complaint: str
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["partial", *words.split()])
-    assert caught.value.code == 2
-    assert asked == []
-    assert complaint in capsys.readouterr().err
+def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+    assert complaint in refused(f"partial {words}")
 
 
 def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json"):
-        run(replace(TINY, model=tmp_path))
+        run(replace(TINY, setup=Setup(1, tmp_path)))
 
 
 def test_prompts_beyond_the_window_are_told_before_anything_is_measured() -> None:
@@ -90,7 +71,7 @@ def test_prompts_beyond_the_window_are_told_before_anything_is_measured() -> Non
 
 def test_a_whole_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "partial.json"
-    results = run(replace(TINY, json_file=file))
+    results = run(replace(TINY, setup=Setup(1, json_file=file)))
     (cold,) = results.cold.pairs
     assert min(cold.ondol_s, cold.no_cache_s, cold.plain_s) > 0
     assert [(block.known_tokens, block.partial_found) for block in results.blocks] == [

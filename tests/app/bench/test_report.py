@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import app.bench.report
-from app.bench.report import render, to_json, write_json
+from app.bench.report import present, render, table, to_json, write_whole
 from app.bench.results import Results, SizeResult
 
 
@@ -98,19 +97,29 @@ def test_json_has_every_sample_and_every_verdict(results: Results) -> None:
     ]
 
 
-def test_the_file_is_written_whole_or_not_at_all(
-    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
-    write_json(results, file)
-    assert json.loads(file.read_text()) == json.loads(json.dumps(to_json(results)))
-
-    def half_way(results: Results) -> dict[str, object]:
-        raise OSError("disk full")
-
-    before = file.read_text()
-    monkeypatch.setattr(app.bench.report, "to_json", half_way)
-    with pytest.raises(OSError, match="disk full"):
-        write_json(results, file)
-    assert file.read_text() == before
+    write_whole({"schema": "a"}, file)
+    assert json.loads(file.read_text()) == {"schema": "a"}
+    with pytest.raises(TypeError):
+        write_whole({"schema": "b", "samples": object()}, file)
+    assert json.loads(file.read_text()) == {"schema": "a"}
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_report_is_printed_and_written_where_it_is_wanted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    present("No bars.", {"bars": []}, None)
+    assert list(tmp_path.iterdir()) == []
+    present("No bars.", {"bars": []}, tmp_path / "bench.json")
+    assert capsys.readouterr().out == "\nNo bars.\n" * 2
+    assert json.loads((tmp_path / "bench.json").read_text()) == {"bars": []}
+
+
+def test_a_table_without_rows_is_its_header_and_a_line_of_dashes() -> None:
+    assert table((("prompt", ("tokens",)), ("cold, ms", ("Ondol", "ratio"))), []) == [
+        "prompt   cold, ms   ",
+        "tokens  Ondol  ratio",
+        "     -      -      -",
+    ]

@@ -5,40 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import app.bench.shared_command
-from app.bench import lock
 from app.bench.command import main
 from app.bench.errors import BenchError
-from app.bench.hybrid_model import HybridShape, write
+from app.bench.setup import Setup
 from app.bench.shared import CapacityPlan, Plan
 from app.bench.shared_command import CLIENTS, PREFIXES, SharedOptions, run
 from engine.errors import ModelError
 from engine.model import machine
-from engine.model.gguf import WeightForm, import_gguf
-from tests.support.tiny_gguf import TinyGguf
+from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 PLAN = Plan((256,), (1, 3), 5, 2, 2, group=3, repeats=1, capacity=CapacityPlan(960, 240, 2))
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder of some hundred kilobytes."""
-    folder = tmp_path_factory.mktemp("models")
-    source = TinyGguf(keys={"llama.context_length": 2_048}).write(folder / "tiny.gguf")
-    return import_gguf(source, folder / "Tiny-1B", WeightForm.FLOAT32)
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[SharedOptions]:
-    """What the command line asks for; nothing is measured."""
-    calls: list[SharedOptions] = []
-    monkeypatch.setattr(lock, "LOCK_FILE", tmp_path / "lock")
-    monkeypatch.setattr(app.bench.shared_command, "run", calls.append)
-    return calls
 
 
 @pytest.mark.parametrize(
@@ -51,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[SharedOptions
     ],
 )
 def test_what_is_measured(
-    asked: list[SharedOptions],
+    asked: list[Any],
     words: str,
     prefixes: tuple[int, ...],
     clients: tuple[int, ...],
@@ -62,18 +43,8 @@ def test_what_is_measured(
     assert main(["shared", *words.split()]) == 0
     capacity = CapacityPlan(960, 240, copies)
     plan = Plan(prefixes, clients, 9, blocks, 4, 8, repeats, capacity)
-    assert asked == [SharedOptions(plan, CORES, None, None, None)]
+    assert asked == [SharedOptions(plan, Setup(CORES))]
     assert plan.longest_tokens <= 8_192, "the starter model's window"
-
-
-def test_where_things_are(asked: list[SharedOptions], tmp_path: Path) -> None:
-    file = tmp_path / "shared.json"
-    words = f"--threads 1 --model ~/m --data-dir ~/d --json {file}"
-    assert main(["shared", *words.split()]) == 0
-    (found,) = asked
-    home = Path.home()
-    assert (found.threads, found.model, found.data_dir) == (1, home / "m", home / "d")
-    assert found.json_file == file
 
 
 @pytest.mark.parametrize(
@@ -82,43 +53,31 @@ def test_where_things_are(asked: list[SharedOptions], tmp_path: Path) -> None:
         ("--quick --pairs 15", "leave out --pairs"),
         ("--clients 0", "at least 1"),
         ("--prefixes none", "at least 1"),
-        ("--json /nowhere/shared.json", "there is no folder /nowhere"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(
-    asked: list[SharedOptions], capsys: pytest.CaptureFixture[str], words: str, complaint: str
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["shared", *words.split()])
-    assert caught.value.code == 2
-    assert asked == []
-    assert complaint in capsys.readouterr().err
+def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+    assert complaint in refused(f"shared {words}")
 
 
 def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json"):
-        run(SharedOptions(PLAN, 1, tmp_path, None, None))
+        run(SharedOptions(PLAN, Setup(1, tmp_path)))
 
 
-def test_a_hybrid_model_is_refused(tmp_path: Path) -> None:
-    shape = HybridShape(
-        hidden=32, layers=2, attention_interval=2, heads=2, head_dim=16, vocabulary=64,
-        context_window=2_048,
-    )  # fmt: skip
-    model = write(tmp_path / "hybrid", shape)
+def test_a_hybrid_model_is_refused(hybrid_model: Path) -> None:
     with pytest.raises(BenchError, match="has 1 recurrent, 1 full attention"):
-        run(SharedOptions(PLAN, 1, model, None, None))
+        run(SharedOptions(PLAN, Setup(1, hybrid_model)))
 
 
-def test_rows_beyond_the_window_are_told_before_anything_is_measured(model: Path) -> None:
+def test_rows_beyond_the_window_are_told_before_anything_is_measured(roomy_model: Path) -> None:
     plan = replace(PLAN, prefixes=(2_000,))
     with pytest.raises(BenchError, match=r"Rows of 2,0\d\d tokens do not fit .* window of 2,048"):
-        run(SharedOptions(plan, 1, model, None, None))
+        run(SharedOptions(plan, Setup(1, roomy_model)))
 
 
-def test_a_whole_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_run(roomy_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "shared.json"
-    results = run(SharedOptions(PLAN, 1, model, None, file))
+    results = run(SharedOptions(PLAN, Setup(1, roomy_model, json_file=file)))
     (prefix,) = results.prefixes
     one, three = prefix.clients
     assert three.copies is not None

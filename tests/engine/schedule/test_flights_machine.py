@@ -1,6 +1,6 @@
 """Random arrivals, progress, cancels and failures against what flights promise: nobody waits in a
-circle or for ever, every request ends once, and no page is computed twice while the one who computes
-it lives."""
+circle or for ever, every request ends once, and no page is computed twice while the one who
+computes it lives."""
 
 from __future__ import annotations
 

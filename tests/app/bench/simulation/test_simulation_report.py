@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from app.bench.results import Surroundings
 from app.bench.simulation.chat_sweep import ChatPlan, ChatResult
 from app.bench.simulation.model import A100_8B, STARTER
 from app.bench.simulation.overhead import Crowd, OverheadPlan, OverheadResult
 from app.bench.simulation.report import (
-    SimulateConditions,
     SimulatePlan,
     SimulateResults,
     render,
@@ -22,7 +22,7 @@ from app.bench.simulation.wait_sweep import PairResult, WaitPlan, WaitResult
 from app.bench.simulation.workloads import Chat
 from engine.config import WaitOrCompute
 
-CONDITIONS = SimulateConditions("2026-01-01T00:00:00+00:00", 2, 0.1, {"ondol": "0.0"}, "Test OS")
+CONDITIONS = Surroundings("2026-01-01T00:00:00+00:00", 2, 0.1, {"ondol": "0.0"}, "Test OS")
 PLAN = SimulatePlan(
     ChatPlan(A100_8B, Chat(), (16, 32), 40_000),
     STARTER,

@@ -1,37 +1,37 @@
-"""The bench's end of `app.bench.flights_worker`."""
+"""The bench's end of a worker that measures a plan with a model."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from app.bench.child import child, log_tail, python_command
 from app.bench.errors import BenchError
-from app.bench.flights import CaseResult, Plan
-from app.bench.plain import PlainFacts
+from app.bench.facts import WorkerFacts
 
 
 def measure(
+    worker: str,
     model: Path,
-    plan: Plan,
+    plan: Mapping[str, object],
     folder: Path,
     variables: Mapping[str, str],
     say: Callable[[str], None],
-) -> tuple[PlainFacts, tuple[CaseResult, ...]]:
-    """Have all sides measured in a process that ends with this call. `variables` are environment
-    variables for it. Raises BenchError when it fails."""
-    log = folder / "flights.log"
-    command = python_command("app.bench.flights_worker", str(model), json.dumps(asdict(plan)))
+) -> tuple[WorkerFacts, Any]:
+    """Have the module `worker` measure in a process that ends with this call. `variables` are
+    environment variables for it; its log lies in `folder`. The results are plain data. Raises
+    BenchError when it fails."""
+    log = folder / "worker.log"
+    command = python_command(worker, str(model), json.dumps(plan))
     with child(command, log, variables, piped=True) as process:
         assert process.stdout is not None
         replies = _replies(process.stdout, log)
-        facts = PlainFacts(**next(replies))
+        facts = WorkerFacts(**next(replies))
         for reply in replies:
-            if "cases" in reply:
-                return facts, tuple(map(CaseResult.from_json, reply["cases"]))
+            if "results" in reply:
+                return facts, reply["results"]
             say(reply["say"])
     raise AssertionError("replies have no end but the results")
 

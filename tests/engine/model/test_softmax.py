@@ -1,0 +1,47 @@
+"""One softmax for all sizes: few scores by MLX, many on the CPU by numpy."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import mlx.core as mx
+import pytest
+
+from engine.model.softmax import LEAST_SCORES, softmax
+
+MANY, FEW = (1, 3, 24, 2060), (1, 3, 4, 100)
+
+
+def largest(array: mx.array) -> float:
+    found: Any = mx.abs(array).max().item()
+    return float(found)
+
+
+@pytest.mark.parametrize("shape", [MANY, FEW])
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
+def test_it_is_the_softmax_in_every_size_and_dtype(shape: tuple[int, ...], dtype: mx.Dtype) -> None:
+    scores = (20 * mx.random.normal(shape, key=mx.random.key(3))).astype(dtype)
+    assert (scores.size >= LEAST_SCORES) == (shape == MANY)
+    weights, expected = softmax(scores), mx.softmax(scores, axis=-1, precise=True)
+    assert (weights.shape, weights.dtype) == (expected.shape, dtype)
+    assert largest(weights - expected) <= 1e-6
+
+
+def test_what_is_masked_weighs_nothing() -> None:
+    scores = mx.random.normal(MANY, key=mx.random.key(4))
+    masked = mx.where(mx.arange(MANY[-1]) % 3 == 0, -mx.inf, scores)
+    weights = softmax(masked)
+    assert largest(weights[..., ::3]) == 0.0
+    assert largest(weights.sum(axis=-1) - 1) <= 1e-5
+
+
+def test_a_query_without_any_score_spoils_no_other() -> None:
+    scores = mx.random.normal(MANY, key=mx.random.key(5))
+    nothing = mx.where(mx.arange(MANY[-2])[:, None] == 5, -mx.inf, scores)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weights = softmax(nothing)
+    others = mx.concatenate([weights[:, :, :5], weights[:, :, 6:]], axis=2)
+    expected = softmax(mx.concatenate([scores[:, :, :5], scores[:, :, 6:]], axis=2))
+    assert largest(others - expected) == 0.0
