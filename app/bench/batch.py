@@ -125,11 +125,13 @@ class ChunkPlan:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPlan:
-    """What is simulated."""
+    """What is simulated. The requests of the sweeps are drawn with the first of `seeds`; those just
+    before and after the knee, where nothing protects the cache, with each of them."""
 
     model: SimulatedModel
     sweep: SweepPlan
     chunked: ChunkPlan
+    seeds: tuple[int, ...] = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +224,19 @@ class ChunkResult:
 @dataclass(frozen=True, slots=True)
 class SimulatedResults:
     """Sweeps in the order of the plan's modes; `nothing_shared` is the same traffic with the fewest
-    clients where no two prompts have anything in common (S3-11)."""
+    clients where no two prompts have anything in common (S3-11). `redrawn`: across the knee with
+    max throughput, for each of the plan's seeds after the first."""
 
     sweeps: tuple[Sweep, ...]
     chunks: tuple[ChunkResult, ...]
     nothing_shared: Point
+    redrawn: tuple[Sweep, ...] = ()
+
+    @property
+    def unprotected(self) -> tuple[Sweep, ...]:
+        """Max throughput with every seed; none if it was not simulated."""
+        first = sweep_of(self.sweeps, AdmissionMode.MAX_THROUGHPUT)
+        return (first, *self.redrawn) if first is not None else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from app.bench.batch_plan import FULL, QUICK
 from app.bench.batch_report import render, to_json
 from app.bench.batch_simulated import simulate
 from app.bench.measuring import measure
+from app.bench.model_setup import Setup
 from app.bench.report import present
-from app.bench.setup import Setup
 from app.console import say
 from engine.model import catalog
 

@@ -18,9 +18,6 @@ from engine.request import Event, Failed, Request
 from engine.schedule.build import ScheduledModel, build_rooms
 from engine.schedule.job import Job
 
-# A tail of a short answer is allocated 16 tokens at a time, far less than admission allows for.
-_SLACK_TOKENS = 16
-
 
 class BatchEngine:
     """A cache, a schedule and a loop of their own, over a runner that others use too, on the thread
@@ -37,7 +34,6 @@ class BatchEngine:
     ) -> None:
         rooms = build_rooms(model, config, scheduler_class=WatchedScheduler, now=clock)
         assert isinstance(rooms.scheduler, WatchedScheduler)
-        rooms.scheduler.allow_slack(_SLACK_TOKENS)
         self._parts = LoopParts(
             runner,
             rooms.cache,

@@ -13,8 +13,7 @@ _ENDS = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.PROTECT_CACHE)
 _MODES = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.BALANCED, AdmissionMode.PROTECT_CACHE)
 
 # In the sweeps, running requests take 60 to 70 % of the pool at the number of clients before the
-# knee, and all system prompts just fit beside them (S3-6). The simulated fall across the knee lies
-# at its bar: docs/bench.md tells what other sizes and seeds find.
+# knee, and all system prompts just fit beside them (S3-6).
 _SIMULATED = SweepPlan(
     Traffic(52, 640, (512, 1_024), one_off_share=0.2),
     pool_tokens=49_000,

@@ -13,6 +13,7 @@ from app.bench.batch import (
     BatchResults,
     ChunkPlan,
     ChunkResult,
+    Knee,
     Point,
     Quoted,
     SimulatedPlan,
@@ -50,6 +51,12 @@ _ARTICLE_COLUMNS = (
     ("first token p50, ms", _SIDES),
     ("first token p99, ms", _SIDES),
     ("tokens/s", _SIDES),
+)
+_KNEE_COLUMNS = (
+    ("seed", ("",)),
+    ("found, %", ("before", "after")),
+    ("lost", ("points",)),
+    ("tokens/s", ("before", "after")),
 )
 _CHUNK_COLUMNS = (
     ("prompts in", ("tokens",)),
@@ -98,6 +105,8 @@ def to_json(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> d
             "model": asdict(plan.simulated.model),
             "plan": plan.simulated.sweep.to_json(),
             "sweeps": [sweep.to_json() for sweep in simulated.sweeps],
+            "seeds": plan.simulated.seeds,
+            "redrawn": [sweep.to_json() for sweep in simulated.redrawn],
             "chunked": plan.simulated.chunked.to_sweep().to_json(),
             "chunks": [asdict(each) for each in simulated.chunks],
             "nothing_shared": asdict(simulated.nothing_shared),
@@ -119,6 +128,7 @@ def _simulated_lines(results: SimulatedResults, plan: SimulatedPlan) -> Iterator
     yield f"Simulated: {plan.model.name}"
     yield from _sweep_lines(results.sweeps, plan.sweep)
     yield from _article_lines(results.sweeps, plan.sweep)
+    yield from _knee_lines(results.unprotected, plan)
     yield from _chunk_lines(results.chunks, plan.chunked)
     distinct = results.nothing_shared
     yield (
@@ -188,6 +198,26 @@ def _article_cells(quoted: Quoted, sweeps: Sequence[Sweep]) -> Sequence[str]:
     sides: list[Point | Quoted] = [quoted]
     sides += [sweep.at(quoted.clients) for sweep in sweeps]
     return [f"{quoted.clients}", *(figure(side) for figure in _FIGURES for side in sides)]
+
+
+def _knee_lines(sweeps: Sequence[Sweep], plan: SimulatedPlan) -> Iterator[str]:
+    knee = plan.sweep.knee
+    yield f"Max throughput across the knee, from {knee.before} to {knee.after} clients"
+    rows = zip(plan.seeds, sweeps, strict=False)  # no sweeps where the mode was left out
+    yield from table(_KNEE_COLUMNS, [_knee_cells(seed, sweep, knee) for seed, sweep in rows])
+    yield ""
+
+
+def _knee_cells(seed: int, sweep: Sweep, knee: Knee) -> Sequence[str]:
+    before, after = sweep.at(knee.before), sweep.at(knee.after)
+    return [
+        f"{seed}",
+        f"{100 * before.hit_rate:.1f}",
+        f"{100 * after.hit_rate:.1f}",
+        f"{sweep.fall(knee):.1f}",
+        _rate(before.tokens_per_s),
+        _rate(after.tokens_per_s),
+    ]
 
 
 def _chunk_lines(results: Sequence[ChunkResult], plan: ChunkPlan) -> Iterator[str]:

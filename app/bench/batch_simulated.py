@@ -24,7 +24,6 @@ from app.bench.simulation.runner import FIRST_TOKEN, NEXT_TOKEN
 from engine.config import AdmissionMode, EngineConfig
 
 _WORDS = range(1 + max(FIRST_TOKEN, NEXT_TOKEN), 50_000)
-_SLACK_TOKENS = 1  # simulated tails are allocated token by token
 _START_WITHIN_S = 10.0  # so that the clients' answers do not all end at once
 _WHOLE_STEP_S = 3600.0  # no chunk is cut to what a step should take
 
@@ -33,22 +32,39 @@ def simulate(plan: SimulatedPlan, say: Callable[[str], None]) -> SimulatedResult
     """Every mode with every number of clients, and prompts in chunks and whole. Raises
     BenchError."""
     sweeps = tuple(_sweep(plan, mode, say) for mode in plan.sweep.modes)
+    redrawn = tuple(_redrawn(plan, seed, say) for seed in plan.seeds[1:])
     chunks = tuple(_chunked(plan, chunk, say) for chunk in (*plan.chunked.chunks, None))
     distinct = replace(plan.sweep, traffic=replace(plan.sweep.traffic, one_off_share=1.0))
-    nothing_shared = point(plan.model, distinct, plan.sweep.clients[0], EngineConfig())
-    return SimulatedResults(sweeps, chunks, nothing_shared)
+    nothing_shared = point(
+        plan.model, distinct, plan.sweep.clients[0], EngineConfig(), plan.seeds[0]
+    )
+    return SimulatedResults(sweeps, chunks, nothing_shared, redrawn)
 
 
 def _sweep(plan: SimulatedPlan, mode: AdmissionMode, say: Callable[[str], None]) -> Sweep:
     points = []
     for clients in plan.sweep.clients:
-        found = point(plan.model, plan.sweep, clients, EngineConfig(admission=mode))
+        config = EngineConfig(admission=mode)
+        found = point(plan.model, plan.sweep, clients, config, plan.seeds[0])
         say(
             f"simulated, {mode.value}, {clients} clients: {100 * found.hit_rate:.0f} % found, "
             f"first token {1000 * found.ttft_p50_s:,.0f} ms, {found.tokens_per_s:,.0f} tokens/s"
         )
         points.append(found)
     return Sweep(mode, tuple(points))
+
+
+def _redrawn(plan: SimulatedPlan, seed: int, say: Callable[[str], None]) -> Sweep:
+    """Across the knee, with other requests."""
+    mode, knee = AdmissionMode.MAX_THROUGHPUT, plan.sweep.knee
+    config = EngineConfig(admission=mode)
+    points = tuple(
+        point(plan.model, plan.sweep, clients, config, seed)
+        for clients in (knee.before, knee.after)
+    )
+    found = Sweep(mode, points)
+    say(f"simulated, {mode.value}, seed {seed}: {found.fall(knee):.1f} points lost at the knee")
+    return found
 
 
 def _chunked(plan: SimulatedPlan, chunk: int | None, say: Callable[[str], None]) -> ChunkResult:
@@ -58,7 +74,7 @@ def _chunked(plan: SimulatedPlan, chunk: int | None, say: Callable[[str], None])
         prefill_chunk=chunk or chunked.traffic.longest_tokens,
         step_target_s=_WHOLE_STEP_S,
     )
-    found = point(plan.model, chunked.to_sweep(), chunked.clients, config)
+    found = point(plan.model, chunked.to_sweep(), chunked.clients, config, plan.seeds[0])
     say(
         f"simulated, prompts {f'in chunks of {chunk}' if chunk else 'whole'}: "
         f"99 % of the gaps within {1000 * found.gap_p99_s:,.0f} ms"
@@ -66,7 +82,9 @@ def _chunked(plan: SimulatedPlan, chunk: int | None, say: Callable[[str], None])
     return ChunkResult(chunk, found)
 
 
-def point(model: SimulatedModel, plan: SweepPlan, clients: int, config: EngineConfig) -> Point:
+def point(
+    model: SimulatedModel, plan: SweepPlan, clients: int, config: EngineConfig, seed: int
+) -> Point:
     """A number of clients in a closed loop, once every assistant is warm. Raises BenchError."""
     config = replace(
         config,
@@ -76,8 +94,7 @@ def point(model: SimulatedModel, plan: SweepPlan, clients: int, config: EngineCo
     engine = SimulatedEngine(model, config, scheduler_class=WatchedScheduler)
     watched = engine.scheduler
     assert isinstance(watched, WatchedScheduler)
-    watched.allow_slack(_SLACK_TOKENS)
-    requests = Requests(plan.traffic, _WORDS)
+    requests = Requests(plan.traffic, _WORDS, seed)
     warm_up = requests.warm_up()
     warm = engine.run(Workload(clients=(Client(warm_up),) * plan.warm_clients))
     watched.start_over(plan.lead_in(clients))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.bench.batch import BatchPlan, BatchResults, SimulatedResults, Sweep, SweepPlan, sweep_of
+from app.bench.stats import median
 from app.bench.verdicts import Verdict, counted
 from engine.config import AdmissionMode
 
@@ -19,22 +20,23 @@ def verdicts(results: BatchResults, plan: BatchPlan) -> tuple[Verdict, ...]:
     """Every bar that applies to what was simulated and measured."""
     simulated, sweep_plan = results.simulated, plan.simulated.sweep
     return (
-        *_unprotected(simulated.sweeps, sweep_plan),
+        *_unprotected(simulated, sweep_plan),
         *_protected("simulated", simulated.sweeps, sweep_plan),
         *_saved(simulated, sweep_plan),
         *_protected("measured", results.measured, plan.measured),
     )
 
 
-def _unprotected(sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[Verdict]:
-    sweep, knee = sweep_of(sweeps, AdmissionMode.MAX_THROUGHPUT), plan.knee
-    if sweep is None:
+def _unprotected(simulated: SimulatedResults, plan: SweepPlan) -> Iterator[Verdict]:
+    """By the median of all seeds, so that no lucky draw decides."""
+    sweeps, knee = simulated.unprotected, plan.knee
+    if not sweeps:
         return
     name = "simulated, max throughput"
     yield Verdict(
         f"{name}: points of hit rate lost from {knee.before} to {knee.after} clients",
         plan.traffic.prompt_tokens,
-        counted(sweep.fall(knee)),
+        counted(median([sweep.fall(knee) for sweep in sweeps])),
         FALL_POINTS,
         "%",
         at_least=True,
@@ -42,7 +44,7 @@ def _unprotected(sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[Verdict]:
     yield Verdict(
         f"{name}: highest tokens/s beyond {knee.before} clients / up to there",
         plan.traffic.prompt_tokens,
-        counted(sweep.gain_beyond(knee)),
+        counted(median([sweep.gain_beyond(knee) for sweep in sweeps])),
         GAIN_FACTOR,
         at_least=True,
     )

@@ -65,10 +65,6 @@ class WatchedScheduler(Scheduler):
         self._samples: list[_Sample] = []
         self._now = 0.0
 
-    def allow_slack(self, num_tokens: int) -> None:
-        """Have admission allow so many tokens for what a tail is allocated ahead."""
-        self._admission.slack_tokens = num_tokens
-
     def point(self, clients: int, evicted_pages: int) -> Point:
         """What was seen, once all requests have ended. Needs two requests that count."""
         times, gaps = np.asarray(self._times), np.asarray(self._gaps)

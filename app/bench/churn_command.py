@@ -11,8 +11,8 @@ from app.bench.arguments import add_json, add_threads, check_places, path
 from app.bench.churn import Plan, on_cache_alone
 from app.bench.churn_engine import on_engine
 from app.bench.churn_report import Churn, ChurnConditions, ChurnResults, render, to_json
+from app.bench.model_setup import Setup
 from app.bench.report import present
-from app.bench.setup import Setup
 from app.console import say
 
 PLAN = Plan(prompts=8, prompt_tokens=975, pool_tokens=341 * 16, cycles=6)  # the source's (S0-15)

@@ -15,10 +15,10 @@ from app.bench.flights_peer import peer_process
 from app.bench.flights_report import render, to_json
 from app.bench.flights_served import ServedBench, ServedCase
 from app.bench.measuring import measure
+from app.bench.model_setup import Setup
 from app.bench.plain import plain_process
 from app.bench.report import present
 from app.bench.server_process import server_process
-from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.console import say
 from engine.model import catalog

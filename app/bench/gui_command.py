@@ -14,9 +14,9 @@ from app.bench.display import display
 from app.bench.gui import CLIENTS, MAX_TOKENS, PROMPT_WORDS, GuiBench, GuiResults
 from app.bench.gui_report import GuiConditions, render, to_json
 from app.bench.load import choose_chats
+from app.bench.model_setup import Setup
 from app.bench.report import present
 from app.bench.server_process import server_process
-from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.console import say
 from engine.model import catalog

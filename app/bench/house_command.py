@@ -15,8 +15,8 @@ from app.bench.house_bench import HouseBench
 from app.bench.house_metrics import read
 from app.bench.house_process import HouseServer, house_server
 from app.bench.house_report import HouseConditions, render, to_json
+from app.bench.model_setup import Setup
 from app.bench.report import present
-from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.console import say
 from app.settings import MIN_KV_BUDGET_BYTES, SettingsError, format_size, parse_size

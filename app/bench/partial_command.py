@@ -12,11 +12,11 @@ from app.bench.arguments import add_json, add_threads, check_places, count, path
 from app.bench.errors import BenchError
 from app.bench.hybrid_model import HybridShape
 from app.bench.local_engine import local_engine
+from app.bench.model_setup import Setup
 from app.bench.partial import PartialBench, PartialResults, Plan
 from app.bench.partial_report import PartialConditions, render, to_json
 from app.bench.plain import plain_process
 from app.bench.report import present
-from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.console import say
 from engine.model import catalog

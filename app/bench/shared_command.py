@@ -10,8 +10,8 @@ from pathlib import Path
 from app.bench import facts
 from app.bench.arguments import add_places, add_threads, check_places, count, sizes
 from app.bench.measuring import measure
+from app.bench.model_setup import Setup
 from app.bench.report import present
-from app.bench.setup import Setup
 from app.bench.shared import CapacityPlan, Plan, SharedResults
 from app.bench.shared_report import render, to_json
 from app.bench.stats import MIN_PAIRS

@@ -11,11 +11,11 @@ from app.bench import facts
 from app.bench.arguments import add_places, add_threads, check_places, count, sizes
 from app.bench.errors import BenchError
 from app.bench.facts import WorkerFacts
+from app.bench.model_setup import Setup
 from app.bench.plain import plain_process
 from app.bench.report import present, render, to_json
 from app.bench.results import Results
 from app.bench.server_process import server_process
-from app.bench.setup import Setup
 from app.bench.stats import MIN_PAIRS
 from app.bench.verdicts import SOURCE_SAVINGS
 from app.bench.warm import MAX_TOKENS, Scheme, WarmBench

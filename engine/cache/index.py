@@ -103,10 +103,20 @@ class PageIndex:
         ]
         return Walk(node, last, node.end + extra, tuple(found))
 
-    def asked(self, row: Row) -> None:
+    def asked(self, row: Row, at_s: float) -> None:
         """A row has begun, whose full pages after the last that was found have to be computed."""
         ends = range(row.node.end + self.page_tokens, row.num_prompt + 1, self.page_tokens)
-        self.ghosts.asked(self._names(row, ends), len(ends))
+        self.ghosts.asked(self._names(row, ends), len(ends), at_s)
+
+    def remember(self, page: Page) -> None:
+        """A page was computed: it counts for as much as it has come back, but for no more than the
+        page it stands on."""
+        if page.digest is None:
+            return
+        heat = self.ghosts.heat_of(page.digest)
+        if page.parent is not None and page.parent.parent is not None:
+            heat = min(heat, page.parent.heat)
+        page.heat = max(page.heat, heat)
 
     def _names(self, row: Row, ends: Iterable[int]) -> Iterator[Digest]:
         name = row.node.digest

@@ -186,7 +186,7 @@ class PrefixCache:
         row.node = match.node
         row.num_shared = match.num_shared
         if self.enabled and standing > Standing.BACKGROUND:
-            self._index.asked(row)
+            self._index.asked(row, use.at_s)
             row.cold = self._index.ghosts.thrashes and not goes_on
         self._index.use_root(root)
         self.rows[row.tail] = row
@@ -211,6 +211,7 @@ class PrefixCache:
             page = row.node.children.get(key)
             if page is None:
                 page = self._store.enter(row.node, key, row.tail, use)
+                self._index.remember(page)
             elif self._prefilled_only and page.num_prefilled < prefilled:
                 self._store.adopt(page, row.tail)
             row.node = page

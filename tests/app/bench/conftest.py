@@ -26,9 +26,6 @@ TEMPLATE = (
     "{% for message in messages %}<|{{ message['role'] }}|>\n{{ message['content'] }}<|end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
-MakeModel = Callable[[int], Path]
-Refused = Callable[[str], str]
-
 MARKS = ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 
 
@@ -60,7 +57,7 @@ def encode() -> Iterator[Encode]:
 
 
 @pytest.fixture(scope="session")
-def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
+def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     """A model folder of some hundred kilobytes, with so many tokens of context; every character is
     a token of it."""
 
@@ -74,13 +71,13 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
 
 
 @pytest.fixture(scope="session")
-def tiny_model(make_model: MakeModel) -> Path:
+def tiny_model(make_model: Callable[[int], Path]) -> Path:
     """A model with 128 tokens of context."""
     return make_model(128)
 
 
 @pytest.fixture(scope="session")
-def roomy_model(make_model: MakeModel) -> Path:
+def roomy_model(make_model: Callable[[int], Path]) -> Path:
     """A model with 2,048 tokens of context."""
     return make_model(2_048)
 
@@ -106,7 +103,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 
 @pytest.fixture
-def refused(asked: list[Any], capsys: pytest.CaptureFixture[str]) -> Refused:
+def refused(asked: list[Any], capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
     """What the command line says to words that make no sense; nothing is asked for."""
 
     def refused(words: str) -> str:

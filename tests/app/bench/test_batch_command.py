@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,11 @@ from app.bench.batch_plan import FULL, QUICK
 from app.bench.batch_traffic import Traffic
 from app.bench.command import main
 from app.bench.errors import BenchError
-from app.bench.setup import Setup
+from app.bench.model_setup import Setup
 from app.bench.simulation.model import A100_8B
 from engine.config import AdmissionMode
 from engine.errors import ModelError
 from engine.model import machine
-from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 MODES = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.PROTECT_CACHE)
@@ -47,7 +47,9 @@ def test_what_is_measured(asked: list[Any], words: str, plan: BatchPlan) -> None
         ("--pairs 3", "unrecognized arguments"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"batch {words}")
 
 

@@ -69,7 +69,12 @@ def point(
 
 
 def results(
-    *, after: float = 0.31, late_rate: float = 2_200.0, kept: float = 0.6, preempted: int = 0
+    *,
+    after: float = 0.31,
+    redrawn: tuple[float, ...] = (),
+    late_rate: float = 2_200.0,
+    kept: float = 0.6,
+    preempted: int = 0,
 ) -> BatchResults:
     unprotected = Sweep(
         MODES[0],
@@ -94,7 +99,15 @@ def results(
         ChunkResult(None, replace(point(32, 0.5, 910), gap_p99_s=0.433)),
     )
     return BatchResults(
-        SimulatedResults((unprotected, protected), chunks, point(8, 0.0, 500, ttft_s=0.2)),
+        SimulatedResults(
+            (unprotected, protected),
+            chunks,
+            point(8, 0.0, 500, ttft_s=0.2),
+            tuple(
+                Sweep(MODES[0], (point(32, 0.58, 1_900), point(64, rate, 2_100)))
+                for rate in redrawn
+            ),
+        ),
         (replace(measured, mode=MODES[0]), measured),
     )
 
@@ -128,8 +141,17 @@ def test_each_bar_can_be_missed(found: BatchResults, missed: str) -> None:
     assert [missed in what for what, is_met in met(found).items() if not is_met] == [True]
 
 
+@pytest.mark.parametrize(("redrawn", "is_met"), [((0.32, 0.4), True), ((0.35, 0.4), False)])
+def test_the_median_draw_decides(redrawn: tuple[float, float], is_met: bool) -> None:
+    """Of 27 points lost with the first seed, and 26 or 23 and 18 with the others."""
+    found = met(results(redrawn=redrawn))
+    assert found["simulated, max throughput: points of hit rate lost from 32 to 64 clients"] == (
+        is_met
+    )
+
+
 def test_the_report_tells_everything(conditions: Conditions) -> None:
-    said = render(results(), conditions, PLAN)
+    said = render(results(redrawn=(0.4, 0.35)), conditions, PLAN)
     assert "Prompts of 640 tokens, 80 % of them the system prompt of one of 52 assistants;" in said
     assert "Measured on Tiny-1B" in said
     lines = [line.split() for line in said.splitlines()]
@@ -137,17 +159,22 @@ def test_the_report_tells_everything(conditions: Conditions) -> None:
     rows = (
         "64 31 31 60 490 100 100 6,400 3,500 3,500 1,150 2,200 1,000",
         "64 300 31.0 100 3,500 2,200 195 1,234 7.9 65 42",
+        "1 58.0 31.0 27.0 1,900 2,200",
+        "3 58.0 35.0 23.0 1,900 2,100",
         "512 100 3,500 17 61 4,200 900 0 0 0",
         "whole 100 3,500 17 433 4,200 910 0 0 0",
     )
     assert all(row.split() in lines for row in rows)
     assert ["2,048", "188"] in lines
     assert ["8,192", "47"] in lines
-    assert "7 of 7 bars met, 0 missed." in said
+    assert "6 of 7 bars met, 1 missed." in said
 
 
 def test_the_json_has_every_point(conditions: Conditions) -> None:
-    data = json.loads(json.dumps(to_json(results(), conditions, PLAN)))
+    found = results(redrawn=(0.4, 0.35))
+    data = json.loads(json.dumps(to_json(found, conditions, PLAN)))
+    assert data["simulated"]["seeds"] == [1, 2, 3]
+    assert [each["points"][1]["hit_rate"] for each in data["simulated"]["redrawn"]] == [0.4, 0.35]
     assert (data["schema"], data["schema_version"]) == ("ondol-bench-batch", 1)
     sweep = data["simulated"]["sweeps"][0]
     assert sweep["mode"] == "max-throughput"

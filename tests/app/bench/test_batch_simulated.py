@@ -29,7 +29,7 @@ def said() -> list[str]:
 
 @pytest.fixture(scope="module")
 def results(said: list[str]) -> SimulatedResults:
-    return simulate(SimulatedPlan(A100_8B, SWEEP, CHUNKED), said.append)
+    return simulate(SimulatedPlan(A100_8B, SWEEP, CHUNKED, seeds=(1, 2)), said.append)
 
 
 def test_a_whole_simulation(results: SimulatedResults, said: list[str]) -> None:
@@ -43,7 +43,15 @@ def test_a_whole_simulation(results: SimulatedResults, said: list[str]) -> None:
         assert 0 < few.running_share < many.running_share <= 1
         assert few.mean_running <= 2
         assert many.most_running < 24, "the memory decides how many run"
-    assert len(said) == 4 + 2
+    assert len(said) == 4 + 1 + 2
+
+
+def test_other_requests_are_drawn_across_the_knee(results: SimulatedResults) -> None:
+    first, (again,) = results.sweeps[0], results.redrawn
+    assert results.unprotected == (first, again)
+    assert again.mode is AdmissionMode.MAX_THROUGHPUT
+    assert [each.clients for each in again.points] == [2, 12]
+    assert again.points != first.points
 
 
 def test_a_protected_cache_stays_warm_without_preemptions(results: SimulatedResults) -> None:
@@ -70,4 +78,4 @@ def test_shorter_chunks_hold_answers_up_for_less_long(results: SimulatedResults)
 
 def test_the_same_plan_has_the_same_figures(results: SimulatedResults) -> None:
     config = EngineConfig(admission=AdmissionMode.PROTECT_CACHE)
-    assert point(A100_8B, SWEEP, 12, config) == results.sweeps[1].at(12)
+    assert point(A100_8B, SWEEP, 12, config, seed=1) == results.sweeps[1].at(12)

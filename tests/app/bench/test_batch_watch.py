@@ -41,7 +41,6 @@ def watch() -> Callable[..., tuple[SimulatedEngine, WatchedScheduler]]:
         engine = SimulatedEngine(TOY, config, scheduler_class=WatchedScheduler)
         watched = engine.scheduler
         assert isinstance(watched, WatchedScheduler)
-        watched.allow_slack(1)
         return engine, watched
 
     return watch

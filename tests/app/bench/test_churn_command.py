@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,8 @@ from app.bench.churn import Plan
 from app.bench.churn_command import PLAN, QUICK_PLAN, ChurnOptions, run
 from app.bench.command import main
 from app.bench.errors import BenchError
-from app.bench.setup import Setup
+from app.bench.model_setup import Setup
 from engine.model import machine
-from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 ALONE = ChurnOptions(Plan(4, 100, 250, 2), None, Setup(1))
@@ -45,7 +45,9 @@ def test_what_is_measured(
         ("--cycles 3", "--cycles"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"churn {words}")
 
 

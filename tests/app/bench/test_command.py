@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,9 @@ import pytest
 from app.bench import warm_command
 from app.bench.command import BENCHES, main
 from app.bench.errors import BenchError
-from app.bench.setup import Setup
+from app.bench.model_setup import Setup
 from app.bench.warm_command import WarmOptions
 from engine.errors import ModelError
-from tests.app.bench.conftest import Refused
 
 ON_THE_STARTER = ("warm", "batch", "churn", "flights", "gui", "house", "shared")
 
@@ -28,14 +28,18 @@ def test_where_things_are(asked: list[Any], tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [bench.name for bench in BENCHES])
-def test_samples_that_could_not_be_written_are_told_at_once(refused: Refused, name: str) -> None:
+def test_samples_that_could_not_be_written_are_told_at_once(
+    refused: Callable[[str], str], name: str
+) -> None:
     assert "there is no folder /nowhere" in refused(f"{name} --json /nowhere/bench.json")
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"), [("", "required"), ("cold", "invalid choice: 'cold'")]
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(words)
 
 

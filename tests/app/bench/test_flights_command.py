@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,9 @@ from app.bench.errors import BenchError
 from app.bench.flights import Case, Kind, Plan, Server, Side
 from app.bench.flights_command import FlightsOptions, run
 from app.bench.flights_served import ServedCase
-from app.bench.setup import Setup
+from app.bench.model_setup import Setup
 from engine.errors import ModelError
 from engine.model import machine
-from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 BURST = Case(Kind.IDENTICAL, 3, 200, 200, 8, (Side.ONDOL, Side.INDEPENDENT))
@@ -64,7 +64,9 @@ def test_only_some_kinds(asked: list[Any]) -> None:
         ("--against nobody", "invalid choice"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"flights {words}")
 
 

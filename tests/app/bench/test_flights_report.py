@@ -174,6 +174,15 @@ def test_without_another_server_or_overlaps_there_are_no_such_tables(
     ]
 
 
+def test_overlaps_alone_are_told(conditions: Conditions) -> None:
+    """As `--only overlap` measures them: nothing stands in the first table."""
+    overlaps = results().of_kind(Kind.OVERLAP)
+    lines = render(FlightsResults(tuple(overlaps)), conditions).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.lstrip().startswith("prompts"))
+    assert set(lines[at + 2].split()) == {"-"}
+    assert "Wait or compute" in lines
+
+
 def test_json_has_everything(conditions: Conditions) -> None:
     data = json.loads(json.dumps(to_json(results(), conditions)))
     assert (data["schema"], data["schema_version"]) == ("ondol-bench-flights", 1)

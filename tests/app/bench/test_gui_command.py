@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,9 @@ import app.bench.gui_command
 from app.bench import display
 from app.bench.command import main
 from app.bench.gui_command import GuiOptions, run
-from app.bench.setup import Setup
+from app.bench.model_setup import Setup
 from engine.errors import ModelError
 from engine.model import machine
-from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 
@@ -40,7 +40,9 @@ def test_what_is_measured(asked: list[Any], words: str, rounds: int, threads: in
         ("--sizes 10", "--sizes"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"gui {words}")
 
 

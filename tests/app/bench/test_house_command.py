@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,10 @@ from app.bench.errors import BenchError
 from app.bench.house import OFF, ON, Plan
 from app.bench.house_command import HouseOptions, run
 from app.bench.house_process import house_server
-from app.bench.setup import Setup
+from app.bench.model_setup import Setup
 from engine.config import GIB, MIB
 from engine.errors import ModelError
 from engine.model import machine
-from tests.app.bench.conftest import MakeModel, Refused
 
 CORES = machine.usable_cores()
 FULL = Plan((1, 2, 4), pairs=2, seconds=60, kv_budget_bytes=256 * MIB)
@@ -50,7 +50,9 @@ def test_what_is_measured(asked: list[Any], words: str, plan: Plan) -> None:
         ("--kv-budget 1kib", "must be 1.0 MiB or more"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"house {words}")
 
 
@@ -68,7 +70,7 @@ def test_a_server_without_a_model_is_told(tmp_path: Path) -> None:
 
 
 def test_a_whole_run(
-    make_model: MakeModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_model: Callable[[int], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "house.json"
     setup = Setup(1, make_model(16_384), json_file=file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import app.bench.lookup_command
 from app.bench.command import main
 from app.bench.lookup import NUM_OTHERS, Lookup, Plan, Tree
 from app.bench.lookup_command import SIZES, LookupOptions, run
-from tests.app.bench.conftest import Refused
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,9 @@ def test_where_the_samples_go(asked: list[Any], tmp_path: Path) -> None:
         ("--model m", "--model"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"lookup {words}")
 
 

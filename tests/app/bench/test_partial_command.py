@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,11 @@ import pytest
 from app.bench.command import main
 from app.bench.errors import BenchError
 from app.bench.hybrid_model import HybridShape
+from app.bench.model_setup import Setup
 from app.bench.partial import Plan
 from app.bench.partial_command import BLOCKS, SIGHTED_TOKENS, PartialOptions, run
-from app.bench.setup import Setup
 from engine.errors import ModelError
 from engine.model import machine
-from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 TINY = PartialOptions(
@@ -55,7 +55,9 @@ def test_where_things_are(asked: list[Any], tmp_path: Path) -> None:
         ("--data-dir d", "--data-dir"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"partial {words}")
 
 

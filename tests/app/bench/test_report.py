@@ -119,7 +119,7 @@ def test_a_report_is_printed_and_written_where_it_is_wanted(
 
 def test_a_table_without_rows_is_its_header_and_a_line_of_dashes() -> None:
     assert table((("prompt", ("tokens",)), ("cold, ms", ("Ondol", "ratio"))), []) == [
-        "prompt   cold, ms   ",
+        "prompt  - cold, ms -",
         "tokens  Ondol  ratio",
         "     -      -      -",
     ]

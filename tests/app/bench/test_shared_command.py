@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,11 @@ import pytest
 
 from app.bench.command import main
 from app.bench.errors import BenchError
-from app.bench.setup import Setup
+from app.bench.model_setup import Setup
 from app.bench.shared import CapacityPlan, Plan
 from app.bench.shared_command import CLIENTS, PREFIXES, SharedOptions, run
 from engine.errors import ModelError
 from engine.model import machine
-from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 PLAN = Plan((256,), (1, 3), 5, 2, 2, group=3, repeats=1, capacity=CapacityPlan(960, 240, 2))
@@ -55,7 +55,9 @@ def test_what_is_measured(
         ("--prefixes none", "at least 1"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"shared {words}")
 
 

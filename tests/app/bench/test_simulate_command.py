@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from app.bench.simulation.report import SimulatePlan
 from app.bench.simulation.scenarios import SCENARIOS
 from app.bench.simulation.wait_sweep import WaitPlan
 from app.bench.simulation.workloads import Chat, Turns
-from tests.app.bench.conftest import Refused
 
 
 @pytest.mark.parametrize(("words", "plan"), [("", FULL), ("--quick", QUICK)])
@@ -37,7 +37,9 @@ def test_where_the_figures_go(asked: list[Any], tmp_path: Path) -> None:
         ("--model m", "--model"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"simulate {words}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,11 @@ import pytest
 from app.bench import lock
 from app.bench.command import main
 from app.bench.errors import BenchError
-from app.bench.setup import Setup
+from app.bench.model_setup import Setup
 from app.bench.warm import Scheme, WarmBench
 from app.bench.warm_command import SIZES, WarmOptions, run
 from engine.errors import ModelError
 from engine.model import machine
-from tests.app.bench.conftest import Refused
 
 CORES = machine.usable_cores()
 
@@ -72,7 +72,9 @@ def test_what_is_measured(asked: list[Any], words: str, scheme: Scheme) -> None:
         ("--loud", "--loud"),
     ],
 )
-def test_what_makes_no_sense_ends_with_2(refused: Refused, words: str, complaint: str) -> None:
+def test_what_makes_no_sense_ends_with_2(
+    refused: Callable[[str], str], words: str, complaint: str
+) -> None:
     assert complaint in refused(f"warm {words}")
 
 

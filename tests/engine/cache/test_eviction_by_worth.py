@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 
@@ -78,6 +79,46 @@ def test_so_do_those_that_begin_alike() -> None:
 def test_what_fits_is_found_whole_from_the_second_cycle_on() -> None:
     found = churn(make_cache(eviction=Eviction.WORTH), 4, 3)
     assert found == [0, 4 * 199, 4 * 199]
+
+
+@pytest.mark.parametrize("numbers", [(4, 5, 6, 7), (20, 21, 22, 23)])
+@pytest.mark.parametrize("request_s", [1.0, 30.0])
+def test_a_set_that_fits_gets_in_after_a_larger_one(
+    numbers: tuple[int, ...], request_s: float
+) -> None:
+    """What was found in a cycle of twelve prompts stays hot for a quarter of an hour and more, and
+    leaves room for one of 200 tokens: the four that are used in turn now must not wait so long,
+    each pushed out before it is found. What comes back counts a quarter of what is found: those
+    that stand had been used up to four times."""
+    clock = Clock()
+    cache = make_cache(eviction=Eviction.WORTH, now=clock)
+
+    def cycle(of: Sequence[int]) -> int:
+        found = 0
+        for number in of:
+            clock.now += request_s
+            found += run(cache, prompt(1 + number, 200), budget=tokens(1_000), client="desk")
+        return found
+
+    assert [cycle(range(12)) for _ in range(4)][1:] == [796] * 3
+    found = [cycle(numbers) for _ in range(20)]
+    assert found[0] == 0
+    # A last page that is not full has no name to be remembered by: 7 tokens of each prompt.
+    assert min(found[17:]) >= 4 * 192
+
+
+@pytest.mark.parametrize("request_s", [1.0, 30.0])
+def test_a_cycle_that_does_not_fit_keeps_its_part_for_long(request_s: float) -> None:
+    """Those that are computed in every cycle are remembered, and still push out none of those that
+    are found."""
+    clock = Clock()
+    cache = make_cache(eviction=Eviction.WORTH, now=clock)
+    for cycle in range(30):
+        found = 0
+        for number in range(8):
+            clock.now += request_s
+            found += run(cache, prompt(1 + number, 200), budget=tokens(1_000), client="desk")
+        assert found == (796 if cycle else 0)
 
 
 def converse(cache: PrefixCache, turns: int, others: int) -> list[tuple[int, int]]:
