@@ -4,7 +4,7 @@ of use. A header speaks louder than the body, since it is set by whoever runs th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -17,6 +17,7 @@ PRIORITY_HEADER = "X-Ondol-Priority"
 TTFT_TARGET_HEADER = "X-Ondol-TTFT-Target"
 DEADLINE_HEADER = "X-Ondol-Deadline"
 
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _PRIORITIES = {"interactive": Priority.INTERACTIVE, "background": Priority.BACKGROUND}
 
 
@@ -32,19 +33,18 @@ class Urgency:
 
 def read_urgency(request: web.Request, chat: ChatRequest) -> Urgency:
     """Raises ApiError (400) for a header that does not say what it should."""
-    headers = request.headers
-    ttft_target_s = _seconds(headers, TTFT_TARGET_HEADER)
-    deadline_s = _seconds(headers, DEADLINE_HEADER)
+    ttft_target_s = _seconds(request, TTFT_TARGET_HEADER)
+    deadline_s = _seconds(request, DEADLINE_HEADER)
     return Urgency(
-        _priority(headers),
+        _priority(request),
         chat.ttft_target_s if ttft_target_s is None else ttft_target_s,
         chat.deadline_s if deadline_s is None else deadline_s,
     )
 
 
-def _priority(headers: Mapping[str, str]) -> Priority:
+def _priority(request: web.Request) -> Priority:
     """Whether somebody waits for the answer."""
-    word = headers.get(PRIORITY_HEADER, "interactive").strip().lower()
+    word = (_only(request, PRIORITY_HEADER) or "interactive").lower()
     try:
         return _PRIORITIES[word]
     except KeyError:
@@ -53,14 +53,19 @@ def _priority(headers: Mapping[str, str]) -> Priority:
         ) from None
 
 
-def _seconds(headers: Mapping[str, str], name: str) -> float | None:
-    word = headers.get(name)
+def _only(request: web.Request, name: str) -> str | None:
+    """A header's value; one that is said twice must be the same both times."""
+    values = {value.strip() for value in request.headers.getall(name, ())}
+    if len(values) > 1:
+        raise bad_request("invalid_value", f"{name} is there more than once.")
+    return values.pop() if values else None
+
+
+def _seconds(request: web.Request, name: str) -> float | None:
+    word = _only(request, name)
     if word is None:
         return None
-    try:
-        seconds = float(word)
-    except ValueError:
-        seconds = math.nan
+    seconds = float(word) if _NUMBER.fullmatch(word) else math.nan
     if not 0 < seconds <= MAX_SECONDS:
         raise bad_request(
             "invalid_value", f"{name} is a number of seconds above 0, up to {MAX_SECONDS:g}."

@@ -4,7 +4,7 @@ algorithms §4.1-4.2)."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from engine.cache.prefix_cache import Match, PrefixCache
@@ -12,8 +12,8 @@ from engine.config import PrefillOrder, WaitOrCompute
 from engine.request import Decision
 from engine.schedule.costs import PrefillCost, StepShare
 from engine.schedule.flights import Flights, Shared
-from engine.schedule.job import Job, Phase
-from engine.schedule.order import Prefill, advance
+from engine.schedule.job import Job
+from engine.schedule.order import Key, Prefill, advance, key
 
 # A follower waits so much longer than was expected before it computes for itself.
 PATIENCE_S = 1.0
@@ -33,16 +33,17 @@ class Coordinator:
     order: PrefillOrder
     choice: WaitOrCompute
 
-    def parks(self, job: Job, match: Match, running: Iterable[Job], now: float) -> bool:
+    def parks(self, job: Job, match: Match, prefills: Mapping[Job, Prefill], now: float) -> bool:
         """Let a waiting job wait for a running one that computes what it needs, if that brings its
-        first token soon enough. Whoever is waited for gets the urgency of who waits, and stops
-        where their prompts part."""
+        first token soon enough. Whoever is waited for gets the urgency of who waits and its place
+        in the order, and stops where their prompts part. `prefills` are the running prompts."""
         if not job.patient or not self.flights.num_leaders:
             return False
         shared = self.flights.find(job, match.num_tokens)
         if shared is None:
             return False
-        decision = self._decide(job, shared, match.num_tokens, running, now)
+        alone = self._prefill(job, match.num_tokens)
+        decision = self._decide(job, shared, alone, match.num_tokens, prefills, now)
         if job.decision is None or (decision.waited and not job.decision.waited):
             job.decision = decision
         if not decision.waited:
@@ -55,7 +56,7 @@ class Coordinator:
         if not self.flights.asks_again:
             until = math.inf  # those who wait for an event wait for it however long it takes
         job.parked_at = now
-        self.flights.park(job, shared, until)
+        self.flights.park(job, shared, until, self._lent(alone))
         return True
 
     def wake(self, now: float, published: Callable[[Job], int]) -> list[Job]:
@@ -101,12 +102,23 @@ class Coordinator:
             self.cost.seconds(0, num_cached),
             job.submitted_at,
             job.turn,
+            job.lent,
         )
 
+    def _lent(self, alone: Prefill) -> Key | None:
+        """The place that a job would have in the order; a turn cannot be lent."""
+        return None if self.order is PrefillOrder.ROUND_ROBIN else key(self.order, alone)
+
     def _decide(
-        self, job: Job, shared: Shared, num_cached: int, running: Iterable[Job], now: float
+        self,
+        job: Job,
+        shared: Shared,
+        alone: Prefill,
+        num_cached: int,
+        prefills: Mapping[Job, Prefill],
+        now: float,
     ) -> Decision:
-        wait_s, compute_s = self._expect(job, shared, num_cached, running)
+        wait_s, compute_s = self._expect(job, shared, alone, prefills)
         return Decision(
             waited=self._waits(job, wait_s, compute_s, now),
             leader_id=shared.leader.request.id,
@@ -127,23 +139,22 @@ class Coordinator:
         return wait_s <= compute_s * (1 + TOLERANCE)
 
     def _expect(
-        self, job: Job, shared: Shared, num_cached: int, running: Iterable[Job]
+        self, job: Job, shared: Shared, alone: Prefill, prefills: Mapping[Job, Prefill]
     ) -> tuple[float, float]:
         """Seconds to the first token if the job waits, and if it computes."""
         leader, boundary = shared.leader, shared.boundary
         assert leader.row is not None
-        others = [
-            self.as_prefill(other)
-            for other in running
-            if other is not leader and other.phase is Phase.PREFILL
-        ]
         at, end = leader.row.num_computed, len(leader.tokens)
+        others = [prefill for other, prefill in prefills.items() if other is not leader]
         leads = self.as_prefill(leader)
+        alone_s, _ = advance(self.order, alone, alone.remaining_s, [*others, leads])
+        lent = self._lent(alone)
+        if lent is not None and (leads.lent is None or lent < leads.lent):
+            leads = replace(leads, lent=lent)
         first_s = self.cost.seconds(at, boundary)
         reached_s, left = advance(self.order, leads, first_s, others)
-        beyond = replace(leads, remaining_s=self.cost.seconds(max(at, boundary), end))
+        beyond_s = self.cost.seconds(max(at, boundary), end)
+        beyond = replace(leads, remaining_s=beyond_s, lent=leader.lent)
         rest = self._prefill(job, boundary)
         rest_s, _ = advance(self.order, rest, rest.remaining_s, [*left, beyond])
-        alone = self._prefill(job, num_cached)
-        alone_s, _ = advance(self.order, alone, alone.remaining_s, [*others, leads])
         return (reached_s + rest_s) / self.share.prefill, alone_s / self.share.prefill

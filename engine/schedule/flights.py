@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from engine.config import Release
 from engine.schedule.job import Job
+from engine.schedule.order import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,14 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A follower, whom it waits for, up to which boundary, and until when at most (seconds)."""
+    """A follower, whom it waits for, up to which boundary, and until when at most (seconds). `lent`
+    is its own place in the order of prefill."""
 
     job: Job
     leader: Job
     boundary: int
     until: float
+    lent: Key | None = None
 
 
 class Flights:
@@ -88,7 +91,12 @@ class Flights:
             if not _still_leads(leader, self._release):
                 continue
             boundary = self.common(leader, job) or 0
-            if boundary - num_cached >= self._unit and (not best or boundary > best.boundary):
+            if boundary - num_cached < self._unit:
+                continue
+            if best is None or (boundary, _stands_at(leader)) > (
+                best.boundary,
+                _stands_at(best.leader),
+            ):
                 best = Shared(leader, boundary)
         return best
 
@@ -100,11 +108,12 @@ class Flights:
         most = min(len(leader.tokens), job.match_limit)
         return _common(job.tokens, leader.tokens, most) // self._unit * self._unit or None
 
-    def park(self, job: Job, shared: Shared, until: float) -> None:
-        """A request waits for a leader."""
+    def park(self, job: Job, shared: Shared, until: float, lent: Key | None = None) -> None:
+        """A request waits for a leader, and lends it its place in the order."""
         assert shared.leader in self._leaders
         assert job not in self._leaders
-        self._parked[job] = Parked(job, shared.leader, shared.boundary, until)
+        self._parked[job] = Parked(job, shared.leader, shared.boundary, until, lent)
+        _lend(shared.leader, lent)
         lowest = self._lowest.get(shared.leader, shared.boundary)
         self._lowest[shared.leader] = min(lowest, shared.boundary)
         self._earliest = min(self._earliest, until)
@@ -131,7 +140,10 @@ class Flights:
             del self._parked[parked.job]
         self._earliest = min((parked.until for parked in self._parked.values()), default=math.inf)
         self._lowest = {}
+        for leader in self._leaders:
+            leader.lent = None
         for parked in self._parked.values():
+            _lend(parked.leader, parked.lent)
             lowest = self._lowest.get(parked.leader, parked.boundary)
             self._lowest[parked.leader] = min(lowest, parked.boundary)
         return sorted(ready, key=lambda parked: parked.job.urgency)
@@ -147,6 +159,15 @@ class Flights:
                 return math.inf if leader.num_generated else -1
             case _:
                 return published(leader)
+
+
+def _lend(leader: Job, lent: Key | None) -> None:
+    if lent is not None and (leader.lent is None or lent < leader.lent):
+        leader.lent = lent
+
+
+def _stands_at(leader: Job) -> int:
+    return leader.row.num_computed if leader.row is not None else 0
 
 
 def _still_leads(leader: Job, release: Release) -> bool:

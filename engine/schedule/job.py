@@ -11,6 +11,7 @@ from engine.cache.part import Hold
 from engine.cache.row import TOKEN_TYPE, Row
 from engine.cache.standing import Standing
 from engine.request import Decision, Priority, Request, Timings, Usage
+from engine.schedule.order import Key
 
 SHORT_REST_TOKENS = 32  # design D5
 
@@ -46,6 +47,7 @@ class Job:
     stream: Any = None
     checkpoints: tuple[int, ...] = ()
     boosted: Priority = Priority.PIN  # the priority of the most urgent request that waits for it
+    lent: Key | None = None  # the best place in the order among those who wait for it
     patient: bool = True  # whether it may still wait for what another computes
     hold: Hold | None = None
     decision: Decision | None = None

@@ -18,13 +18,15 @@ Key = tuple[int, float, float]
 @dataclass(frozen=True, slots=True)
 class Prefill:
     """A prompt as an order sees it: its class (smaller is more urgent), seconds that remain to be
-    computed, seconds that what was found has saved, when it came, and its latest turn."""
+    computed, seconds that what was found has saved, when it came, and its latest turn. `lent` is
+    the best key among those who wait for it: it goes when they would."""
 
     urgency: int
     remaining_s: float
     saved_s: float
     submitted_at: float
     turn: int = 0
+    lent: Key | None = None
 
 
 def key(order: PrefillOrder, prefill: Prefill) -> Key:
@@ -39,7 +41,8 @@ def key(order: PrefillOrder, prefill: Prefill) -> Key:
             rank = prefill.remaining_s - prefill.saved_s + prefill.submitted_at
         case _:
             rank = float(prefill.turn)
-    return prefill.urgency, rank, prefill.submitted_at
+    own = (prefill.urgency, rank, prefill.submitted_at)
+    return own if prefill.lent is None else min(own, prefill.lent)
 
 
 def advance(

@@ -10,6 +10,7 @@ from engine.cache.prefix_cache import Match, PrefixCache
 from engine.cache.row import Row
 from engine.config import PrefillOrder, Release, WaitOrCompute
 from engine.errors import DuplicateRequest, UnknownRequest
+from engine.request import Priority
 from engine.schedule.admission import Admission
 from engine.schedule.checkpoints import DEFAULT_SPACING, checkpoint_positions
 from engine.schedule.chunks import PrefillRate, chunk_tokens
@@ -24,7 +25,9 @@ from engine.snapshot import Waits
 _LOOK_AHEAD = (
     16  # waiting jobs among which the order of prefill chooses; looking costs a match each
 )
+_MOST_LOOKS = 32  # waiting jobs that a step looks at: those who run wait for it
 _REFRESH_S = 0.5
+BACKGROUND_PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +174,16 @@ class Scheduler:
         started: list[Job] = []
         hopeless: list[Job] = []
         self._wake(now)
+        self._age(now)
         known: dict[Job, Key] = {}
-        while self._queue and not self._queue.blocked:
+        prefills = self._prefills()
+        for _ in range(_MOST_LOOKS):
+            if not self._queue or self._queue.blocked:
+                break
             self._look_what_is_hot(now)
             job = self._next_waiting(known)
             match, running = self._match(job), self.running
-            if running and self._coordinator.parks(job, match, running, now):
+            if running and self._coordinator.parks(job, match, prefills, now):
                 self._queue.remove(job)
                 self._let_go(job)
                 continue
@@ -196,7 +203,32 @@ class Scheduler:
                 continue
             self._start(job, now)
             started.append(job)
+            prefills[job] = self._coordinator.as_prefill(job)
         return started, hopeless
+
+    def _prefills(self) -> dict[Job, Prefill]:
+        """The prompts that are being computed, as the order sees them."""
+        return {
+            job: self._coordinator.as_prefill(job)
+            for job in self._running
+            if job.phase is Phase.PREFILL
+        }
+
+    def _age(self, now: float) -> None:
+        """Work in the background that has waited long enough is as urgent as any other: else a
+        house that never rests would never come to it."""
+        waiting = next((job for job in self._queue if job.priority is Priority.BACKGROUND), None)
+        for job in (waiting, *self._running):
+            if (
+                job is not None
+                and job.priority is Priority.BACKGROUND
+                and now - job.submitted_at > BACKGROUND_PATIENCE_S
+            ):
+                if job is waiting:
+                    self._queue.remove(job)
+                job.boosted = Priority.INTERACTIVE
+                if job is waiting:
+                    self._queue.add(job)
 
     def _look_what_is_hot(self, now: float) -> None:
         if now - self._refreshed_at >= _REFRESH_S:
@@ -253,10 +285,13 @@ class Scheduler:
     def _wake(self, now: float) -> None:
         """Back to the queue with those who need wait no longer; what was published for them stays
         until they start, if it fits beside what those who run were promised."""
+        num_held = sum(job.hold is not None for job in self._queue)
         for job in self._coordinator.wake(now, self._published):
-            match = self._match(job)
-            if self._admission.can_hold(match, self._running):
-                job.hold = self._cache.hold(match, job.request.id)
+            if num_held < self._max_running:  # no more can start soon
+                match = self._match(job)
+                if self._admission.can_hold(match, self._running):
+                    job.hold = self._cache.hold(match, job.request.id)
+                    num_held += 1
             self._queue.add(job)
             self._queue.look_again()
 

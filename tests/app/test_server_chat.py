@@ -407,7 +407,9 @@ async def test_a_client_says_how_soon_it_wants_its_answer(
     assert (submitted.ttft_target_s, submitted.deadline_s) == (target_s, deadline_s)
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "inf", "1e9", ""])
+@pytest.mark.parametrize(
+    "value", ["0", "-1", "soon", "nan", "inf", "1e9", "", "1_0", "\u0663", "0x1", "90000"]
+)
 @pytest.mark.parametrize("header", ["X-Ondol-TTFT-Target", "X-Ondol-Deadline"])
 async def test_a_time_that_is_none_is_refused(
     house: House, chat: Chat, header: str, value: str
@@ -417,6 +419,13 @@ async def test_a_time_that_is_none_is_refused(
     assert (response.status, body["error"]["code"]) == (400, "invalid_value")
     assert header in body["error"]["message"]
     assert not house.engine.submitted
+
+
+async def test_a_header_that_is_said_twice_says_one_thing(house: House, chat: Chat) -> None:
+    for values, status in ((("5", "5"), 200), (("5", "6"), 400)):
+        headers = [("X-Ondol-Deadline", value) for value in values]
+        response = await house.client.post(CHAT, json=chat(), headers=headers)
+        assert response.status == status
 
 
 @pytest.mark.parametrize("value", [0, -1, "1", True, 1e9, [1]])

@@ -6,6 +6,7 @@ import pytest
 
 from engine.config import PrefillOrder, Release, WaitOrCompute
 from engine.request import Priority, Segment
+from engine.schedule.job import Job
 from tests.support.answers import answer_to
 from tests.support.engine import request
 from tests.support.stepping import TOKENS_PER_S, SteppedLoop
@@ -83,27 +84,64 @@ def test_a_wanted_time_is_heeded_where_waiting_is_sooner(
     assert decided(loop, "asks")[0] is waits
 
 
-@pytest.mark.parametrize(
-    ("target_s", "waits"),
-    [
-        (None, False),
-        (5.0, True),  # both are soon enough: waiting spares work that others can use
-        (0.3, False),
-        (0.05, False),
-    ],
-)
-def test_a_wanted_time_is_heeded_where_computing_is_sooner(
-    target_s: float | None, waits: bool
-) -> None:
-    """The leader stands behind another prompt, before which a short one goes."""
+def test_a_leader_goes_when_those_who_wait_for_it_would() -> None:
+    """It stands behind another prompt, before which a short one goes: it lends its place."""
     loop = SteppedLoop(prefill_chunk=CHUNK, prefill_order=PrefillOrder.SHORTEST)
     loop.submit(request("leader", DOCUMENT, 1))
     loop.step()
     loop.submit(request("between", [900 + n % 90 for n in range(600)], 1))
     loop.step()
-    loop.submit(request("asks", [*DOCUMENT[:160], 601], 1, ttft_target_s=target_s))
+    assert loop.scheduler.get("between").row.num_computed == CHUNK
+    loop.submit(request("asks", [*DOCUMENT[:160], 601], 1))
+    leader, between = loop.scheduler.get("leader"), loop.scheduler.get("between")
+    loop.run_until(lambda: leader.row.num_computed == 160)
+    assert between.row.num_computed == CHUNK
     loop.step()
-    assert decided(loop, "asks")[0] is waits
+    assert loop.started("asks").cached_tokens == 160
+    assert (leader.row.num_computed, leader.lent) == (160, None)
+    assert between.row.num_computed > CHUNK, "the leader's own rest has its own place"
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "compute_s", "target_s", "waits"),
+    [
+        (1.0, 2.0, None, True),
+        (2.0, 1.0, None, False),
+        (1.04, 1.0, None, True),  # as good as equal: waiting spares the work
+        (1.06, 1.0, None, False),
+        (2.0, 1.0, 3.0, True),  # both are soon enough
+        (2.0, 1.0, 1.5, False),  # only computing is
+        (1.0, 2.0, 1.5, True),  # only waiting is
+        (2.0, 1.0, 0.5, False),  # neither is: the sooner of both
+        (1.0, 2.0, 0.5, True),
+    ],
+)
+def test_which_of_two_expectations_is_chosen(
+    wait_s: float, compute_s: float, target_s: float | None, waits: bool
+) -> None:
+    loop = SteppedLoop()
+    job = Job(request("asks", DOCUMENT, 1, ttft_target_s=target_s), 10.0, 1)
+    coordinator = loop.scheduler._coordinator
+    assert coordinator._waits(job, wait_s, compute_s, now=10.0) is waits
+    if target_s is not None:  # of the time it had, some has gone
+        later = 10.0 + target_s
+        assert coordinator._waits(job, wait_s, compute_s, now=later) is (wait_s <= compute_s)
+
+
+@pytest.mark.parametrize("order", PrefillOrder)
+def test_identical_prompts_among_others_are_computed_once(order: PrefillOrder) -> None:
+    """A leader that is a token longer sorts behind them, and others of their length before it."""
+    shared = DOCUMENT[:400]
+    loop = SteppedLoop(prefill_chunk=CHUNK, prefill_order=order, max_running=32)
+    loop.submit(
+        request("other", [900 + n % 90 for n in range(400)], 1),
+        request("leader", [*shared, 601], 1),
+        *(request(f"tail{n}", [*shared, 602 + n, 7, 7], 1) for n in range(16)),
+        *(request(f"same{n}", shared, 1) for n in range(6)),
+    )
+    loop.finish_all()
+    distinct = 400 + 400 + 1 + 16 * 3
+    assert loop.runner.num_computed <= distinct + 16 * 23
 
 
 def test_who_waits_for_a_background_request_makes_it_urgent() -> None:

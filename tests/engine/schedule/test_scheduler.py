@@ -12,7 +12,7 @@ from engine.errors import DuplicateRequest, UnknownRequest
 from engine.request import Priority
 from engine.schedule.admission import GROWTH_SLACK_TOKENS, Admission
 from engine.schedule.job import Job, Phase
-from engine.schedule.scheduler import Scheduler, Step
+from engine.schedule.scheduler import BACKGROUND_PATIENCE_S, Scheduler, Step
 from tests.support.cache import compute, make_cache
 from tests.support.engine import request
 from tests.support.fake_runner import BYTES_PER_TOKEN
@@ -357,3 +357,29 @@ def test_who_waits_is_chosen_by_what_is_cached_and_nobody_starves() -> None:
             office.scheduler.remove(job)
         office.admit()
     assert order == ["known", "known now", "cold", "known later"]
+
+
+def test_background_work_does_not_wait_for_ever() -> None:
+    """Somebody talks all the time; after two minutes the sweep is as urgent."""
+    office = Office(max_running=1)
+    office.add("b", 10, at=0.0, priority=Priority.BACKGROUND)
+    running = office.add("a", 10, at=0.0)
+    started_at = None
+    for now in range(1, 400):
+        office.add(f"{chr(300 + now)}", 10, at=float(now))
+        if running.row is not None:
+            office.scheduler.remove(running)
+        names = office.admit(now=float(now))
+        if names:
+            running = office.scheduler.get(names[0])
+        if "b" in names:
+            started_at = now
+            break
+    assert started_at == pytest.approx(BACKGROUND_PATIENCE_S, abs=2)
+
+
+def test_a_step_looks_at_no_more_than_a_few_of_a_crowd() -> None:
+    office = Office(max_running=1000)
+    for n in range(100):
+        office.add(chr(300 + n), 10, at=float(n))
+    assert [len(office.admit()) for _ in range(5)] == [32, 32, 32, 4, 0]
