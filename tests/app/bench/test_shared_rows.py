@@ -73,7 +73,7 @@ def test_rows_that_stop_leave_only_the_prefix() -> None:
 
 def test_rows_that_cannot_run_at_once_are_told() -> None:
     cost = Gate("llama").cache.cost.bytes_per_token
-    gate = Gate("llama", chunk=256, budget=1_024 * cost)
+    gate = Gate("llama", chunk=256, budget=512 * cost)
     rows = on(gate)
     with pytest.raises(BenchError, match=r"8 rows on a prefix of 300 tokens cannot run at once"):
         rows.start(SUFFIXES)
