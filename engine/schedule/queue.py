@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 
+from engine.request import Priority
 from engine.schedule.job import Job
 from engine.snapshot import Waits
 
@@ -32,6 +33,12 @@ class WaitQueue:
         """The first few, of one class: no order of computing puts a class before another."""
         first = self._jobs[:most]
         return [job for job in first if job.urgency[:2] == first[0].urgency[:2]]
+
+    def first_of(self, priority: Priority) -> Job | None:
+        """The first of a class, if there is any."""
+        at = bisect.bisect_left(self._jobs, priority, key=lambda job: job.priority)
+        found = self._jobs[at] if at < len(self._jobs) else None
+        return found if found is not None and found.priority is priority else None
 
     def add(self, job: Job) -> None:
         bisect.insort(self._jobs, job, key=lambda waiting: waiting.urgency)

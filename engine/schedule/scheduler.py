@@ -217,7 +217,7 @@ class Scheduler:
     def _age(self, now: float) -> None:
         """Work in the background that has waited long enough is as urgent as any other: else a
         house that never rests would never come to it."""
-        waiting = next((job for job in self._queue if job.priority is Priority.BACKGROUND), None)
+        waiting = self._queue.first_of(Priority.BACKGROUND)
         for job in (waiting, *self._running):
             if (
                 job is not None
@@ -285,8 +285,9 @@ class Scheduler:
     def _wake(self, now: float) -> None:
         """Back to the queue with those who need wait no longer; what was published for them stays
         until they start, if it fits beside what those who run were promised."""
-        num_held = sum(job.hold is not None for job in self._queue)
-        for job in self._coordinator.wake(now, self._published):
+        woken = self._coordinator.wake(now, self._published)
+        num_held = sum(job.hold is not None for job in self._queue) if woken else 0
+        for job in woken:
             if num_held < self._max_running:  # no more can start soon
                 match = self._match(job)
                 if self._admission.can_hold(match, self._running):
