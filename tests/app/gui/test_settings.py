@@ -17,10 +17,7 @@ from app.gui.clock import HouseClock
 from app.gui.futures import follow
 from app.gui.pages.settings import SettingsPage, make_settings
 from app.gui.pages.settings_memory import STEP_BYTES, about
-from app.gui.pages.settings_remove import RemoveDialog
 from app.gui.pages.settings_server import parse_port
-from app.paths import Paths
-from app.remove import Kind, NotOndols, Removal, Thing
 from app.storage.errors import DiskFull, NewerDatabase
 from app.storage.settings_store import Appearance, Language, Preferences
 from engine.config import AdmissionMode
@@ -508,82 +505,6 @@ def test_diagnostics_that_cannot_be_made_say_why(
     with qtbot.waitSignal(page.files.copy_diagnostics.failed) as failed:
         page.files.copy_diagnostics.click()
     assert "Input/output error" in failed.args[0]
-
-
-# Remove everything
-
-
-@pytest.fixture
-def removal() -> Removal:
-    data, logs = Path("/data"), Path("/data/logs")
-    things = (
-        Thing(Kind.LOG, logs / "ondol.log", 3 * 1024**2),
-        Thing(Kind.LOGIN_ITEM, Path("/home/x/.config/autostart/ondol.desktop"), 200),
-        Thing(Kind.DATABASE, data / "ondol.sqlite3", 1024**2),
-        Thing(Kind.MODEL, data / "models" / "Starter", 500 * 1024**2),
-    )
-    return Removal(Paths(data, logs), things, (data / "holiday.jpg",))
-
-
-def open_dialog(
-    qtbot: QtBot, page: SettingsPage, fake_desk: FakeDesk, removal: Removal
-) -> RemoveDialog:
-    fake_desk.planned_removal = removal
-    page.removal.button.click()
-    qtbot.waitUntil(lambda: bool(page.findChildren(RemoveDialog)))
-    return page.findChildren(RemoveDialog)[0]
-
-
-def test_lists_exactly_what_goes_with_sizes(
-    qtbot: QtBot, page: SettingsPage, fake_desk: FakeDesk, removal: Removal
-) -> None:
-    dialog = open_dialog(qtbot, page, fake_desk, removal)
-    listed = []
-    for number in range(dialog.things.topLevelItemCount()):
-        folder = dialog.things.topLevelItem(number)
-        for row in range(folder.childCount()):
-            item = folder.child(row)
-            listed.append((str(Path(folder.text(0)) / item.text(0)), item.text(2)))
-    assert listed == [
-        ("/data/models/Starter", "500 MiB"),
-        ("/data/ondol.sqlite3", "1 MiB"),
-        ("/data/logs/ondol.log", "3 MiB"),
-        ("/home/x/.config/autostart/ondol.desktop", "200 bytes"),
-    ]
-    dialog.reject()
-
-
-def test_goes_only_after_the_word_was_typed(
-    qtbot: QtBot, page: SettingsPage, fake_desk: FakeDesk, removal: Removal, called: Called
-) -> None:
-    dialog = open_dialog(qtbot, page, fake_desk, removal)
-    assert not dialog.remove.isEnabled()
-    qtbot.keyClicks(dialog.typed, "remov")
-    qtbot.keyClick(dialog.typed, Qt.Key.Key_Return)
-    assert not dialog.remove.isEnabled()
-    assert called.removals == 0
-    qtbot.keyClicks(dialog.typed, "e")
-    dialog.remove.click()
-    assert called.removals == 1
-
-
-def test_cancelling_removes_nothing(
-    qtbot: QtBot, page: SettingsPage, fake_desk: FakeDesk, removal: Removal, called: Called
-) -> None:
-    dialog = open_dialog(qtbot, page, fake_desk, removal)
-    qtbot.keyClicks(dialog.typed, "remove")
-    dialog.cancel.click()
-    assert called.removals == 0
-
-
-def test_a_folder_that_is_not_ondols_is_refused_at_the_row(
-    qtbot: QtBot, page: SettingsPage, fake_desk: FakeDesk
-) -> None:
-    fake_desk.errors["removal"] = NotOndols("/tmp has no ondol.lock.")
-    page.removal.button.click()
-    qtbot.waitUntil(page.removal.row.note.isVisible)
-    assert page.removal.row.note.text() == "/tmp has no ondol.lock."
-    assert page.removal.button.isEnabled()
 
 
 # Room
