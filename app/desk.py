@@ -22,6 +22,7 @@ from app.pinned import PinnedTemplates
 from app.ports import EnginePort
 from app.prefixes import Price, history_content, pin_name, pin_spec, policy_of
 from app.remove import Removal, plan_removal
+from app.settings import Settings
 from app.storage.aggregates import MinuteRow
 from app.storage.content import TemplateKind, check_content
 from app.storage.errors import InvalidTemplate, StorageError
@@ -63,7 +64,7 @@ class Desk:
         paths: Paths,
         *,
         url: Callable[[], str],
-        given_model: Callable[[], Path | None] = lambda: None,
+        given: Callable[[], Settings] = Settings,
         last_chat: LastChat,
         use_model: Callable[[Path | None], None],
     ) -> None:
@@ -71,7 +72,7 @@ class Desk:
         self._store = store
         self._paths = paths
         self._url = url
-        self._given_model = given_model
+        self._given = given
         self._last_chat = last_chat
         self._switch_model = use_model
         self._recent: deque[RequestRecord] = deque(maxlen=RECENT_KEPT)
@@ -110,10 +111,10 @@ class Desk:
         return self._url()
 
     @property
-    def given_model(self) -> Path | None:
-        """The model folder that the command line names: it counts more than the preference, until
-        another is chosen."""
-        return self._given_model()
+    def given(self) -> Settings:
+        """What the command line says: it counts more than the preferences, a model until another
+        is chosen."""
+        return self._given()
 
     @property
     def data_folder(self) -> Path:

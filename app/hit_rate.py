@@ -1,17 +1,14 @@
-"""Why the hit rate fell: for want of memory, or because of what was asked."""
+"""Why the hit rate fell: for want of memory, because of what was asked, or because nothing was warm
+yet."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
 
-from engine.config import EngineConfig
-
 LEAST_FALL = 0.1
 LEAST_PROMPT_TOKENS = 1000  # fewer say nothing: one new prompt is a fall
 LEAST_SHARE = 0.25  # of what was missed; less is no reason
-
-_PAGE_TOKENS = EngineConfig().page_tokens
 
 
 class Cause(enum.Enum):
@@ -20,19 +17,23 @@ class Cause(enum.Enum):
     NOTHING = "nothing"
     PREEMPTION = "preemption"
     EVICTION = "eviction"
+    START = "start"
     NEW_PROMPTS = "new prompts"
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """What happened in a stretch of time: prompt tokens that were reused and computed, requests
-    that made way, tokens of theirs that were computed again, pages that were evicted."""
+    that made way and tokens of theirs that were computed again. Of the computed tokens, `lost` had
+    been there before they were evicted, and `new` had not. `starts`: a model began to serve."""
 
     reused_tokens: int = 0
     computed_tokens: int = 0
     preemptions: int = 0
     recomputed_tokens: int = 0
-    evicted_pages: int = 0
+    lost_tokens: int = 0
+    new_tokens: int = 0
+    starts: int = 0
 
     @property
     def prompt_tokens(self) -> int:
@@ -47,9 +48,11 @@ class Span:
 def why_it_fell(before: Span, after: Span) -> Cause:
     """Compares a stretch of time with the one before it.
 
-    Preemptions come first: a request that made way is computed again from what was kept of it, and
-    takes its memory from the warm prefixes a second time (S3-7). Either cause must have cost a fair
-    share of the tokens that would have been reused at the rate of before.
+    Evictions alone are no reason: a full cache gives up as much as it takes in, whatever is asked.
+    What counts is what was asked for again after it had been given up. Preemptions come first: a
+    request that made way is computed again from what was kept of it, and takes its memory from the
+    warm prefixes a second time (S3-7). Every cause must have cost a fair share of the tokens that
+    would have been reused at the rate of before.
     """
     if min(before.prompt_tokens, after.prompt_tokens) < LEAST_PROMPT_TOKENS:
         return Cause.NOTHING
@@ -57,7 +60,10 @@ def why_it_fell(before: Span, after: Span) -> Cause:
     if fall < LEAST_FALL:
         return Cause.NOTHING
     least = round(LEAST_SHARE * fall * after.prompt_tokens)
-    evicted_tokens = after.evicted_pages * _PAGE_TOKENS
-    if after.preemptions and after.recomputed_tokens + evicted_tokens >= least:
+    if after.preemptions and after.recomputed_tokens + after.lost_tokens >= least:
         return Cause.PREEMPTION
-    return Cause.EVICTION if evicted_tokens >= least else Cause.NEW_PROMPTS
+    if after.lost_tokens >= least:
+        return Cause.EVICTION
+    if after.new_tokens >= least:
+        return Cause.START if after.starts else Cause.NEW_PROMPTS
+    return Cause.NOTHING

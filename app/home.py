@@ -96,7 +96,7 @@ class Home:
             self._store,
             paths,
             url=lambda: self.url,
-            given_model=lambda: self._settings.model,
+            given=lambda: self._settings,
             last_chat=self._last_chat,
             use_model=self._use_model,
         )

@@ -70,7 +70,7 @@ class PrefillOrder(enum.Enum):
 class AdmissionMode(enum.Enum):
     """What raising the number of running requests may cost the warm prefixes (S3-5, S3-9)."""
 
-    PROTECT_CACHE = "protect-cache"  # nothing that is hot; whoever runs is sure of its memory
+    PROTECT_CACHE = "protect-cache"  # nothing that is hot; hardly ever must one who runs make room
     BALANCED = "balanced"  # half of what is hot
     MAX_THROUGHPUT = "max-throughput"  # all of it; whoever runs may have to make room again
     AUTO = "auto"  # as the traffic of the last while needs it

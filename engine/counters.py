@@ -26,6 +26,9 @@ class Counters:
     evicted_bytes: int = 0
     preemptions: int = 0
     recomputed_tokens: int = 0
+    lost_tokens: int = 0
+    new_tokens: int = 0
+    starts: int = 0
     restarts: int = 0
     evicted: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 

@@ -31,7 +31,7 @@ from engine.errors import (
 )
 from engine.life import EngineLife
 from engine.metrics import EngineMetrics
-from engine.model import pressure
+from engine.model import device, pressure
 from engine.pins import PinSpec, distinct_tokens
 from engine.prompt.chat import ChatFormatter, Message
 from engine.prompt.template import TemplateRenderer
@@ -81,6 +81,7 @@ class Engine:
         self._renderer = TemplateRenderer()
         self._counters = Counters()
         self._records: deque[RequestRecord] = deque(maxlen=RECORDS_KEPT)
+        self._worked_s: deque[float] = deque(maxlen=16)  # what the latest requests took
         self._lock = threading.Lock()  # guards everything below
         self._state = EngineState.STOPPED
         self._reason = "The engine has not been started."
@@ -320,12 +321,15 @@ class Engine:
         return min(request.max_tokens, left)
 
     def _retry_after_s(self, snapshot: Snapshot) -> int:
-        records = list(self._records)[-16:]
-        mean_s = (
-            sum(record.timings.total_s for record in records) / len(records) if records else 1.0
-        )
+        worked_s = list(self._worked_s)
+        mean_s = sum(worked_s) / len(worked_s) if worked_s else 1.0
         wait_s = mean_s * (snapshot.num_waiting + 1) / self._config.max_running
         return max(1, min(MAX_RETRY_AFTER_S, math.ceil(wait_s)))
+
+    def _keep_record(self, record: RequestRecord) -> None:
+        """On the engine thread."""
+        self._records.append(record)
+        self._worked_s.append(record.timings.total_s - record.timings.queue_s)
 
     def _check_warmable(self, tokens: Sequence[int], assembly: Assembly) -> None:
         info = assembly.info
@@ -388,7 +392,7 @@ class Engine:
                 self._model_id,
                 self._config,
                 deliver=self._on_events,
-                record=self._records.append,
+                record=self._keep_record,
                 metrics=self._metrics,
                 counters=self._counters,
                 on_ready=self._on_ready,
@@ -501,6 +505,7 @@ class Engine:
                 kv_budget=assembly.parts.admission.budget,
                 weights=assembly.info.weights_bytes,
                 dtype=assembly.info.dtype,
+                peak_memory=device.peak_memory_bytes,
             )
             self._formatter = formatter
             self._set_state(EngineState.READY)

@@ -57,7 +57,9 @@ class EngineLife:
         self._counters = counters
         self._on_ready = on_ready
         self._loop: EngineLoop | None = None
-        self._last_snapshot = Snapshot(seq=counters.seq, totals=counters.totals())
+        self._last_snapshot = Snapshot(
+            seq=counters.seq, totals=counters.totals(), evictions=counters.evictions()
+        )
         self._born = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="ondol-engine", daemon=True)
 
@@ -117,6 +119,7 @@ class EngineLife:
             metrics=self._metrics,
             counters=self._counters,
         )
+        self._counters.starts += 1
         self._on_ready(self, assembly)
         self._loop.run(self.inbox)
 
@@ -126,7 +129,10 @@ class EngineLife:
         if self._loop is not None:
             last = self._loop.snapshot
             self._last_snapshot = Snapshot(
-                last.seq, totals=last.totals, memory=Memory(budget=last.memory.budget)
+                last.seq,
+                totals=last.totals,
+                evictions=last.evictions,
+                memory=Memory(budget=last.memory.budget),
             )
         self._loop = self.assembly = None
         gc.collect()  # parts, holds and rows refer to each other

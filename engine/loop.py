@@ -46,6 +46,7 @@ from engine.snapshot import EngineState, Memory, Snapshot, Waits
 log = logging.getLogger(__name__)
 
 SNAPSHOT_INTERVAL_S = 0.05
+IDLE_LOOK_S = 60.0
 # Building the next step's graph holds the GIL for many milliseconds. After a first token the thread
 # that sends it gets this long to wake up and take the GIL, which saves the client about 5 ms.
 HAND_OVER_S = 0.0003
@@ -147,10 +148,14 @@ class EngineLoop:
         self._publish_snapshot(force=True)
 
     def _await_command(self, inbox: queue.SimpleQueue[Command]) -> None:
-        """Sleep until there is a command, or somebody who waits has no time left."""
-        timeout = None
+        """Sleep until there is a command, somebody who waits has no time left, or what is hot may
+        have cooled."""
+        timeout = IDLE_LOOK_S if self.snapshot.capacity.hot_bytes else None
+        while self._deadlines and not self._is_live(self._deadlines[0][-1]):
+            heapq.heappop(self._deadlines)
         if self._deadlines:
-            timeout = max(0.0, self._deadlines[0][0] - self._clock())
+            left_s = max(0.0, self._deadlines[0][0] - self._clock())
+            timeout = min(left_s, timeout or left_s)
         with contextlib.suppress(queue.Empty):
             self._obey(inbox.get(timeout=timeout))
 
@@ -239,18 +244,26 @@ class EngineLoop:
         """Whoever is not done by its deadline ends, in whatever phase; what was computed stays."""
         while self._deadlines and self._deadlines[0][0] <= now:
             _, _, job = heapq.heappop(self._deadlines)
-            request = job.request
-            if self._scheduler.knows(request.id) and self._scheduler.get(request.id) is job:
-                assert request.deadline_s is not None
-                self._fail(job, DeadlinePassed(request.deadline_s))
+            if self._is_live(job):
+                assert job.request.deadline_s is not None
+                self._fail(job, DeadlinePassed(job.request.deadline_s))
                 self._scheduler.remove(job)
+
+    def _is_live(self, job: Job) -> bool:
+        """Whether it has not ended: its id may be another's by now."""
+        request_id = job.request.id
+        return self._scheduler.knows(request_id) and self._scheduler.get(request_id) is job
 
     def _admit(self, now: float) -> None:
         started, hopeless = self._scheduler.admit(now)
         for job in hopeless:
+            if job.num_generated:
+                self._cut_short(job)
+                continue
             limit = self._admission.tokens_within(self._admission.budget - self._pins.held_bytes)
             needed = len(job.request.prompt.tokens) + job.max_tokens
             self._fail(job, PromptTooLong(needed, limit, "KV budget beside the pins"))
+            self._scheduler.remove(job)
         for job in started:
             if job.stream is None:
                 self._begin(job)
@@ -275,6 +288,9 @@ class EngineLoop:
         self._counters.prompt_tokens += usage.prompt_tokens
         self._counters.cached_tokens += usage.cached_tokens
         self._counters.awaited_tokens += usage.awaited_tokens
+        assert job.row is not None
+        self._counters.lost_tokens += job.row.num_lost
+        self._counters.new_tokens += job.row.num_new
         self._events.append(Started(job.request.id, usage.prompt_tokens, usage.cached_tokens))
 
     def _go_on(self, job: Job) -> None:
@@ -290,15 +306,16 @@ class EngineLoop:
         while plan := self._scheduler.plan():
             if self._memory.make_room(plan.growth(), self._scheduler.let_go_kept):
                 break
-            if (victim := self._scheduler.make_way()) is not None:
+            if (victim := self._scheduler.make_way(self._clock())) is not None:
                 self._tell_preempted(victim)
             else:
                 self._cut_short(self._scheduler.running[0])
         return plan
 
     def _tell_preempted(self, job: Job) -> None:
-        self._counters.preemptions += 1
-        self._metrics.preempted()
+        if not job.pin:  # a pin that is being warmed gives its place to anybody
+            self._counters.preemptions += 1
+            self._metrics.preempted()
         log.warning(
             "Request %s made way: %d running, %d waiting, %d of %d bytes of KV in use.",
             job.request.id,
@@ -342,7 +359,8 @@ class EngineLoop:
                     if job.at_checkpoint:
                         self._cache.checkpoint(row)
                 if not job.pin:
-                    self._events.append(Progress(job.request.id, row.num_computed))
+                    done = min(row.num_computed, len(job.request.prompt.tokens))
+                    self._events.append(Progress(job.request.id, done))
         except StepFailed as error:
             self._break_off(job, error)
             return
@@ -438,7 +456,6 @@ class EngineLoop:
         if job.max_tokens and reason is not FinishReason.ABORT:
             self._admission.ended(job)
         self._scheduler.remove(job)
-        self._counters.completion_tokens += usage.completion_tokens
         self._events.append(Finished(job.request.id, reason, usage, timings))
         self._keep_record(job, reason)
 
@@ -450,14 +467,15 @@ class EngineLoop:
         self._keep_record(job, FinishReason.ERROR)
 
     def _keep_record(self, job: Job, reason: FinishReason) -> None:
-        request = job.request
+        request, usage = job.request, job.usage()
+        self._counters.completion_tokens += usage.completion_tokens
         record = RequestRecord(
             id=request.id,
             client=request.client,
             model=self._model_id,
             priority=request.priority,
             reason=reason,
-            usage=job.usage(),
+            usage=usage,
             timings=job.timings(self._clock()),
             ended_at=time.time(),
             decision=job.decision,
@@ -478,6 +496,7 @@ class EngineLoop:
         self._snapshot_at = now
         self._counters.seq += 1
         self._memory.book()
+        self._scheduler.look_what_is_hot(now)
         running = self._scheduler.running
         used, open_bytes = self._cache.used_bytes, self._cache.open_bytes
         prefill_tokens, prefill_done = self._longest_prefill(running)
@@ -493,7 +512,7 @@ class EngineLoop:
                 checkpoints=self._cache.checkpoint_bytes,
                 reserved=self._admission.reserved_bytes(running),
             ),
-            capacity=self._admission.capacity(),
+            capacity=self._admission.capacity(self._pins.held_bytes),
             totals=self._counters.totals(),
             paused=self._paused,
             num_running=len(running),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from engine.cache.evicted import Reason
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
 from engine.counters import Counters
@@ -38,7 +37,7 @@ class MemoryKeeper:
         is kept for those who wait, and says whether there was anything. Returns whether there is
         room."""
         needed = sum(row.tail.storage.growth_bytes(num_tokens) for row, num_tokens in growth)
-        while (missing := self._admission.make_room(needed)) > 0:
+        while (missing := self._admission.bytes_to_evict(needed)) > 0:
             self._cache.reclaim(missing)
             if self._admission.missing_bytes(needed) <= 0:
                 return True
@@ -52,10 +51,8 @@ class MemoryKeeper:
         if not pressed:
             self.notice = ""
             return
-        keep = self._cache.held_bytes() + self._cache.hot_bytes(now)
-        spare = self._cache.used_bytes - keep
-        if spare > 0:
-            given = self._cache.reclaim(spare, Reason.MEMORY_PRESSURE)
+        given = self._cache.keep_hot(now)
+        if given.num_bytes:
             log.warning("The machine is short of memory: %d bytes of KV given up.", given.num_bytes)
         self.notice = SHRUNK
 

@@ -7,7 +7,7 @@ The registry is the engine's own: two engines in one process do not meet.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from engine.request import FinishReason, RequestRecord
-from engine.snapshot import Snapshot
+from engine.snapshot import PinState, Snapshot
 
 _LABELS = ("model_name", "engine")
 _ENGINE = "0"
@@ -177,15 +177,23 @@ class EngineMetrics:
         )
 
     def configured(
-        self, page_tokens: int, bytes_per_token: int, kv_budget: int, weights: int, dtype: str
+        self,
+        page_tokens: int,
+        bytes_per_token: int,
+        kv_budget: int,
+        weights: int,
+        dtype: str,
+        peak_memory: Callable[[], int] = int,
     ) -> None:
-        """A model stands in memory: `kv_budget` and `weights` are bytes, `dtype` that of its KV."""
+        """A model stands in memory: `kv_budget` and `weights` are bytes, `dtype` that of its KV;
+        `peak_memory` tells the most bytes that the process ever had."""
         num_pages = kv_budget // (page_tokens * bytes_per_token) if bytes_per_token else 0
         self._cache_config.clear()
         self._cache_config.labels(
             self._model_name, _ENGINE, str(page_tokens), str(num_pages), dtype, "True"
         ).set(1)
         self._gauges.weights_bytes = weights
+        self._gauges.peak_memory = peak_memory
 
     def admitted(self, prompt_tokens: int, cached_tokens: int, max_tokens: int) -> None:
         """A request got its row; `cached_tokens` of its prompt were restored. Once per request."""
@@ -274,6 +282,7 @@ class _SnapshotCollector(Collector):
 
     def __init__(self, model_name: str) -> None:
         self.weights_bytes = 0
+        self.peak_memory: Callable[[], int] = int
         self.snapshot = Snapshot()
         self._labels = (model_name, _ENGINE)
 
@@ -282,15 +291,15 @@ class _SnapshotCollector(Collector):
         yield self._gauge(
             "vllm:num_requests_running", "Requests in the batch.", snapshot.num_running
         )
-        yield self._gauge(
-            "vllm:num_requests_waiting", "Requests in the queue.", snapshot.num_waiting
-        )
+        queued_pins = sum(pin.state is PinState.QUEUED for pin in snapshot.pins)
+        num_waiting = max(0, snapshot.num_waiting - queued_pins)  # warming a pin is no request
+        yield self._gauge("vllm:num_requests_waiting", "Requests in the queue.", num_waiting)
         waiting = GaugeMetricFamily(
             "vllm:num_requests_waiting_by_reason",
             "Requests in the queue, by what they wait for.",
             labels=(*_LABELS, "reason"),
         )
-        capacity = snapshot.num_waiting - snapshot.num_parked
+        capacity = max(0, num_waiting - snapshot.num_parked)
         waiting.add_metric((*self._labels, "capacity"), capacity)
         waiting.add_metric((*self._labels, "deferred"), snapshot.num_parked)
         yield waiting
@@ -312,6 +321,11 @@ class _SnapshotCollector(Collector):
         yield self._gauge("ondol:kv_pinned_bytes", "Resident bytes held by pins.", memory.pinned)
         yield self._gauge(
             "ondol:kv_free_bytes", "Bytes of the KV budget that nothing uses.", memory.free
+        )
+        yield self._gauge(
+            "ondol:process_peak_bytes",
+            "Most memory that the process ever had, a GPU's arrays included.",
+            self.peak_memory(),
         )
         yield from self._capacity(snapshot)
         yield from self._pins(snapshot)

@@ -108,9 +108,9 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds spent in each phase. Of `queue_s`, `parked_s` were spent waiting for what another
-    request computed. `ttft_s` counts from submit to the first token; 0.0 where a phase never
-    began."""
+    """Seconds spent in each phase, which add up to `total_s`. `queue_s` is all waiting, after a
+    preemption too; `parked_s` of it was for what another request computed. `ttft_s` counts from
+    submit to the first token; 0.0 where a phase never began."""
 
     queue_s: float = 0.0
     parked_s: float = 0.0
@@ -184,3 +184,8 @@ class RequestRecord:
     ended_at: float
     decision: Decision | None = None
     num_preemptions: int = 0
+
+    @property
+    def started(self) -> bool:
+        """Whether any of it was worked on, before it ended."""
+        return self.timings.prefill_s > 0

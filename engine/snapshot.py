@@ -70,7 +70,9 @@ class Capacity:
 class Totals:
     """Counters since the engine object was made; they survive a restart of its thread. Of
     `cached_tokens`, `awaited_tokens` were computed by another request while this one waited.
-    `recomputed_tokens` were lost between a preemption and its end and are computed twice."""
+    `recomputed_tokens` were lost between a preemption and its end and are computed twice. Of what
+    was not found, `lost_tokens` had been there before they were evicted, and `new_tokens` had not,
+    as far as that is remembered. `starts`: a model began to serve, with nothing warm."""
 
     requests: int = 0
     hits: int = 0
@@ -82,6 +84,9 @@ class Totals:
     evicted_bytes: int = 0
     preemptions: int = 0
     recomputed_tokens: int = 0
+    lost_tokens: int = 0
+    new_tokens: int = 0
+    starts: int = 0
     restarts: int = 0
 
 

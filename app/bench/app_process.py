@@ -85,4 +85,6 @@ def app_process(model: Path, folder: Path, variables: Mapping[str, str]) -> Iter
 
 def _read(report: Mapping[str, Any], started: float) -> ProbeReport:
     sections = {name: Section(**section) for name, section in report["sections"].items()}
+    if not report["first_paint_at"]:
+        raise BenchError("The window was never painted.")
     return ProbeReport(sections, report["first_paint_at"] - started)

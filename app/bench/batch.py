@@ -58,7 +58,6 @@ class SweepPlan:
     traffic: Traffic
     pool_tokens: int
     clients: tuple[int, ...]
-    knee: Knee
     modes: tuple[AdmissionMode, ...]
     requests: int
     rounds: int
@@ -80,7 +79,6 @@ class SweepPlan:
                 **data,
                 "traffic": Traffic.from_json(data["traffic"]),
                 "clients": tuple(data["clients"]),
-                "knee": Knee(**data["knee"]),
                 "modes": tuple(map(AdmissionMode, data["modes"])),
             }
         )
@@ -90,7 +88,6 @@ class SweepPlan:
             "traffic": self.traffic.to_json(),
             "pool_tokens": self.pool_tokens,
             "clients": self.clients,
-            "knee": {"before": self.knee.before, "after": self.knee.after},
             "modes": [mode.value for mode in self.modes],
             "requests": self.requests,
             "rounds": self.rounds,
@@ -116,7 +113,6 @@ class ChunkPlan:
             self.traffic,
             self.pool_tokens,
             (self.clients,),
-            Knee(self.clients, self.clients),
             (AdmissionMode.MAX_THROUGHPUT,),
             self.requests,
             rounds=1,
@@ -130,6 +126,7 @@ class SimulatedPlan:
 
     model: SimulatedModel
     sweep: SweepPlan
+    knee: Knee
     chunked: ChunkPlan
     seeds: tuple[int, ...] = (1, 2, 3)
 
@@ -198,11 +195,9 @@ class Sweep:
         """Points of hit rate, in percent, that are lost across the knee."""
         return 100 * (self.at(knee.before).hit_rate - self.at(knee.after).hit_rate)
 
-    def gain_beyond(self, knee: Knee) -> float:
-        """The highest throughput beyond the knee, of the highest up to it."""
-        beyond = [each.tokens_per_s for each in self.points if each.clients > knee.before]
-        up_to = [each.tokens_per_s for each in self.points if each.clients <= knee.before]
-        return max(beyond) / max(up_to)
+    def gain(self, knee: Knee) -> float:
+        """Throughput after the knee, of that before it."""
+        return self.at(knee.after).tokens_per_s / self.at(knee.before).tokens_per_s
 
     def to_json(self) -> dict[str, Any]:
         return {"mode": self.mode.value, "points": [_fields(point) for point in self.points]}

@@ -39,7 +39,7 @@ def run(options: BatchOptions) -> BatchResults:
     model = setup.model_folder()
     say("Starting one process that loads the model for all modes.")
     with tempfile.TemporaryDirectory(prefix="ondol-bench-") as folder:
-        of_process, sweeps = measure(
+        of_process, sweeps, peak = measure(
             "app.bench.batch_worker",
             model,
             plan.measured.to_json(),
@@ -58,7 +58,12 @@ def run(options: BatchOptions) -> BatchResults:
         max_tokens=plan.measured.traffic.answer_tokens[1],
         rounds=plan.measured.rounds,
     )
-    present(render(results, conditions, plan), to_json(results, conditions, plan), setup.json_file)
+    present(
+        render(results, conditions, plan),
+        to_json(results, conditions, plan),
+        setup.json_file,
+        (peak,),
+    )
     return results
 
 

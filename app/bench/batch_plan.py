@@ -18,12 +18,12 @@ _SIMULATED = SweepPlan(
     Traffic(52, 640, (512, 1_024), one_off_share=0.2),
     pool_tokens=49_000,
     clients=(4, 8, 16, 32, 64, 128),
-    knee=Knee(32, 64),
     modes=_MODES,
     requests=300,
     rounds=3,
     lead_rounds=2,
 )
+_KNEE = Knee(32, 64)
 _CHUNKED = ChunkPlan(
     Traffic(8, 4_096, (128, 384), one_off_share=0.2),
     pool_tokens=48_000,
@@ -35,14 +35,13 @@ _MEASURED = SweepPlan(
     Traffic(5, 160, (6, 10), one_off_share=0.2),
     pool_tokens=900,
     clients=(1, 2, 4, 8, 16),
-    knee=Knee(4, 8),
     modes=_ENDS,
     requests=40,
     rounds=3,
     warm_clients=1,
 )
 
-FULL = BatchPlan(SimulatedPlan(A100_8B, _SIMULATED, _CHUNKED), _MEASURED)
+FULL = BatchPlan(SimulatedPlan(A100_8B, _SIMULATED, _KNEE, _CHUNKED), _MEASURED)
 QUICK = BatchPlan(
     SimulatedPlan(
         A100_8B,
@@ -53,7 +52,8 @@ QUICK = BatchPlan(
             requests=128,
             rounds=1,
         ),
+        _KNEE,
         replace(_CHUNKED, chunks=(512,), requests=64),
     ),
-    replace(_MEASURED, clients=(1, 4, 16), knee=Knee(4, 16), requests=15, rounds=1),
+    replace(_MEASURED, clients=(1, 4, 8), requests=15, rounds=1),
 )

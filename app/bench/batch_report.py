@@ -25,8 +25,9 @@ from app.bench.batch import (
 )
 from app.bench.batch_traffic import Traffic
 from app.bench.batch_verdicts import verdicts
-from app.bench.report import describe, table, verdict_line
-from app.bench.results import Conditions
+from app.bench.conditions import Conditions
+from app.bench.report import describe, ms, table
+from app.bench.verdict import against_bars, verdicts_json
 from engine.config import AdmissionMode
 
 SCHEMA = "ondol-bench-batch"
@@ -72,7 +73,6 @@ _EXAMPLE_COLUMNS = (("mean context", ("tokens",)), ("B_max", ("",)))
 def render(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> str:
     """The conditions, the tables and the verdicts, ready to print."""
     judged = verdicts(results, plan)
-    missed = sum(not verdict.met for verdict in judged)
     return "\n".join(
         [
             *describe(conditions),
@@ -86,10 +86,7 @@ def render(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> st
                 [[f"{tokens:,}", f"{article_example(tokens)}"] for tokens in EXAMPLE_TOKENS],
             ),
             "",
-            "Against the bars",
-            *(verdict_line(verdict, "run") for verdict in judged),
-            "",
-            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+            *against_bars(judged, "run"),
         ]
     )
 
@@ -117,10 +114,7 @@ def to_json(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> d
         },
         "article": [asdict(quoted) for quoted in ARTICLE],
         "example": {str(tokens): article_example(tokens) for tokens in EXAMPLE_TOKENS},
-        "verdicts": [
-            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
-            for verdict in verdicts(results, plan)
-        ],
+        "verdicts": verdicts_json(verdicts(results, plan)),
     }
 
 
@@ -133,7 +127,7 @@ def _simulated_lines(results: SimulatedResults, plan: SimulatedPlan) -> Iterator
     distinct = results.nothing_shared
     yield (
         f"The same with {distinct.clients} clients whose prompts share nothing: first token "
-        f"p50 {_ms(distinct.ttft_p50_s)} ms."
+        f"p50 {ms(distinct.ttft_p50_s)} ms."
     )
     yield ""
 
@@ -164,8 +158,8 @@ def _sweep_cells(point: Point) -> Sequence[str]:
         f"{point.clients}",
         f"{point.requests:,}",
         f"{100 * point.hit_rate:.1f}",
-        _ms(point.ttft_p50_s),
-        _ms(point.ttft_p99_s),
+        ms(point.ttft_p50_s),
+        ms(point.ttft_p99_s),
         _rate(point.tokens_per_s),
         f"{point.preemptions:,}",
         f"{point.evicted_pages:,}",
@@ -177,8 +171,8 @@ def _sweep_cells(point: Point) -> Sequence[str]:
 
 _FIGURES: Sequence[Callable[[Point | Quoted], str]] = (
     lambda row: f"{100 * row.hit_rate:.0f}",
-    lambda row: _ms(row.ttft_p50_s),
-    lambda row: _ms(row.ttft_p99_s),
+    lambda row: ms(row.ttft_p50_s),
+    lambda row: ms(row.ttft_p99_s),
     lambda row: _rate(row.tokens_per_s),
 )
 
@@ -201,7 +195,7 @@ def _article_cells(quoted: Quoted, sweeps: Sequence[Sweep]) -> Sequence[str]:
 
 
 def _knee_lines(sweeps: Sequence[Sweep], plan: SimulatedPlan) -> Iterator[str]:
-    knee = plan.sweep.knee
+    knee = plan.knee
     yield f"Max throughput across the knee, from {knee.before} to {knee.after} clients"
     rows = zip(plan.seeds, sweeps, strict=False)  # no sweeps where the mode was left out
     yield from table(_KNEE_COLUMNS, [_knee_cells(seed, sweep, knee) for seed, sweep in rows])
@@ -231,20 +225,16 @@ def _chunk_cells(result: ChunkResult) -> Sequence[str]:
     point = result.point
     return [
         "whole" if result.chunk is None else f"{result.chunk:,}",
-        _ms(point.ttft_p50_s),
-        _ms(point.ttft_p99_s),
-        _ms(point.gap_p50_s),
-        _ms(point.gap_p99_s),
-        _ms(point.longest_gap_s),
+        ms(point.ttft_p50_s),
+        ms(point.ttft_p99_s),
+        ms(point.gap_p50_s),
+        ms(point.gap_p99_s),
+        ms(point.longest_gap_s),
         _rate(point.tokens_per_s),
         f"{point.preemptions:,}",
         f"{point.most_preempted:,}",
         f"{point.recomputed_tokens:,}",
     ]
-
-
-def _ms(seconds: float) -> str:
-    return f"{1000 * seconds:,.0f}"
 
 
 def _rate(tokens_per_s: float) -> str:

@@ -16,7 +16,6 @@ from app.bench.batch import (
 )
 from app.bench.batch_traffic import Requests
 from app.bench.batch_watch import WatchedScheduler
-from app.bench.errors import BenchError
 from app.bench.simulation.arrivals import Client, Workload
 from app.bench.simulation.engine import SimulatedEngine
 from app.bench.simulation.model import SimulatedModel
@@ -56,7 +55,7 @@ def _sweep(plan: SimulatedPlan, mode: AdmissionMode, say: Callable[[str], None])
 
 def _redrawn(plan: SimulatedPlan, seed: int, say: Callable[[str], None]) -> Sweep:
     """Across the knee, with other requests."""
-    mode, knee = AdmissionMode.MAX_THROUGHPUT, plan.sweep.knee
+    mode, knee = AdmissionMode.MAX_THROUGHPUT, plan.knee
     config = EngineConfig(admission=mode)
     points = tuple(
         point(plan.model, plan.sweep, clients, config, seed)
@@ -106,8 +105,5 @@ def point(
                 Client(mixed, starts.uniform(0.0, _START_WITHIN_S)) for _ in range(clients)
             )
         )
-    )
-    failed = next((outcome for outcome in served.outcomes if outcome.error), None)
-    if failed is not None:
-        raise BenchError(f"A simulated request failed: {failed.error}")
+    ).checked()
     return watched.point(clients, served.totals.evicted_pages - warm.totals.evicted_pages)

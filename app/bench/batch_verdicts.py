@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.bench.batch import BatchPlan, BatchResults, SimulatedResults, Sweep, SweepPlan, sweep_of
+from app.bench.batch import (
+    BatchPlan,
+    BatchResults,
+    Knee,
+    SimulatedResults,
+    Sweep,
+    SweepPlan,
+    sweep_of,
+)
 from app.bench.stats import median
-from app.bench.verdicts import Verdict, counted
+from app.bench.verdict import Verdict, counted
 from engine.config import AdmissionMode
 
 FALL_POINTS = 25
@@ -20,16 +28,16 @@ def verdicts(results: BatchResults, plan: BatchPlan) -> tuple[Verdict, ...]:
     """Every bar that applies to what was simulated and measured."""
     simulated, sweep_plan = results.simulated, plan.simulated.sweep
     return (
-        *_unprotected(simulated, sweep_plan),
+        *_unprotected(simulated, sweep_plan, plan.simulated.knee),
         *_protected("simulated", simulated.sweeps, sweep_plan),
         *_saved(simulated, sweep_plan),
         *_protected("measured", results.measured, plan.measured),
     )
 
 
-def _unprotected(simulated: SimulatedResults, plan: SweepPlan) -> Iterator[Verdict]:
+def _unprotected(simulated: SimulatedResults, plan: SweepPlan, knee: Knee) -> Iterator[Verdict]:
     """By the median of all seeds, so that no lucky draw decides."""
-    sweeps, knee = simulated.unprotected, plan.knee
+    sweeps = simulated.unprotected
     if not sweeps:
         return
     name = "simulated, max throughput"
@@ -42,9 +50,9 @@ def _unprotected(simulated: SimulatedResults, plan: SweepPlan) -> Iterator[Verdi
         at_least=True,
     )
     yield Verdict(
-        f"{name}: highest tokens/s beyond {knee.before} clients / up to there",
+        f"{name}: tokens/s with {knee.after} clients / with {knee.before}",
         plan.traffic.prompt_tokens,
-        counted(median([sweep.gain_beyond(knee) for sweep in sweeps])),
+        counted(median([sweep.gain(knee) for sweep in sweeps])),
         GAIN_FACTOR,
         at_least=True,
     )

@@ -121,8 +121,8 @@ class WatchedScheduler(Scheduler):
                 self._resumed.append(_Resumed(now, lost))
         return started, hopeless
 
-    def make_way(self) -> Job | None:
-        victim = super().make_way()
+    def make_way(self, now: float) -> Job | None:
+        victim = super().make_way(now)
         if victim is not None:
             self._made_way_at.append(self._now)
         return victim

@@ -16,6 +16,7 @@ from app.bench.batch import Point, Sweep, SweepPlan
 from app.bench.batch_engine import BatchEngine
 from app.bench.batch_traffic import Requests
 from app.bench.errors import BenchError
+from app.bench.memory import Peak
 from app.bench.worker import Replies
 from app.bench.worker_model import worker_model
 from engine.config import AdmissionMode, EngineConfig
@@ -59,7 +60,8 @@ def _run(path: Path, plan: SweepPlan, replies: Replies) -> None:
         info = model.info
         _check(info)
         model.check_window(plan.traffic.longest_tokens)
-        scheduled = model.scheduled(plan.pool_tokens * info.bytes_per_token)
+        budget = plan.pool_tokens * info.bytes_per_token
+        scheduled = model.scheduled(budget)
         sweeps = [
             sweep(
                 plan,
@@ -70,7 +72,8 @@ def _run(path: Path, plan: SweepPlan, replies: Replies) -> None:
             )
             for mode in plan.modes
         ]
-    replies.results([each.to_json() for each in sweeps])
+        peak = Peak.here("all modes", budget, info.weights_bytes)
+    replies.results([each.to_json() for each in sweeps], peak)
 
 
 def _check(info: ModelInfo) -> None:

@@ -42,9 +42,10 @@ class Plan:
         return self.prompts * self.prompt_tokens
 
     @property
-    def bound_tokens(self) -> int:
-        """Most tokens that a cycle can restore: while a prompt is computed that was not there, the
-        others have the rest of the memory."""
+    def same_kept_tokens(self) -> int:
+        """What a cycle restores if the same tokens always stay: while a prompt is computed that was
+        not there, the others have the rest of the memory. Somebody who knew what comes next could
+        restore more."""
         return min(self.pool_tokens - self.prompt_tokens, self.prompts * (self.prompt_tokens - 1))
 
     @property

@@ -11,6 +11,7 @@ from app.bench.arguments import add_json, add_threads, check_places, path
 from app.bench.churn import Plan, on_cache_alone
 from app.bench.churn_engine import on_engine
 from app.bench.churn_report import Churn, ChurnConditions, ChurnResults, render, to_json
+from app.bench.memory import Peak
 from app.bench.model_setup import Setup
 from app.bench.report import present
 from app.console import say
@@ -37,13 +38,15 @@ def run(options: ChurnOptions) -> ChurnResults:
     setup = options.setup
     conditions = ChurnConditions(**asdict(facts.surroundings()))
     results = ChurnResults(Churn(options.plan, on_cache_alone(options.plan)))
+    peaks: tuple[Peak, ...] = ()
     if options.engine_plan is not None:
         model = setup.model_folder()
         say("Starting the engine, once to learn the model's prices and once for each policy.")
-        info, sides = on_engine(options.engine_plan, model, setup.variables, say)
+        info, sides, peak = on_engine(options.engine_plan, model, setup.variables, say)
+        peaks = (peak,)
         results = replace(results, engine=Churn(options.engine_plan, sides))
         conditions = replace(conditions, model=info.id, threads=setup.threads)
-    present(render(results, conditions), to_json(results, conditions), setup.json_file)
+    present(render(results, conditions), to_json(results, conditions), setup.json_file, peaks)
     return results
 
 

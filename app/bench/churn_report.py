@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.bench.churn import Cycle, Plan, Side
-from app.bench.report import Groups, table, verdict_line
-from app.bench.results import Surroundings
-from app.bench.verdicts import Verdict, counted
+from app.bench.conditions import Surroundings
+from app.bench.report import Groups, software, table
+from app.bench.verdict import Verdict, against_bars, counted, verdicts_json
 from engine.config import Eviction
 
 SCHEMA = "ondol-bench-churn"
@@ -71,17 +71,13 @@ def render(results: ChurnResults, conditions: ChurnConditions) -> str:
     lines = [
         *([f"model     {conditions.model}"] if conditions.model else []),
         f"device    cores: {conditions.cores}, load before: {conditions.load_before:.2f}",
-        "versions  "
-        + ", ".join(f"{name} {version}" for name, version in conditions.versions.items()),
-        f"          on {conditions.platform}",
+        *software(conditions),
         "",
         *_tokens(results.alone),
     ]
     if results.engine is not None:
         lines += ["", *_tokens(results.engine), "", *_times(results.engine)]
-    return "\n".join(
-        [*lines, "", "Against the bars", *(verdict_line(each) for each in verdicts(results))]
-    )
+    return "\n".join([*lines, "", *against_bars(verdicts(results))])
 
 
 def to_json(results: ChurnResults, conditions: ChurnConditions) -> dict[str, Any]:
@@ -92,10 +88,7 @@ def to_json(results: ChurnResults, conditions: ChurnConditions) -> dict[str, Any
         "conditions": asdict(conditions),
         "alone": _json(results.alone),
         "engine": None if results.engine is None else _json(results.engine),
-        "verdicts": [
-            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
-            for verdict in verdicts(results)
-        ],
+        "verdicts": verdicts_json(verdicts(results)),
     }
 
 
@@ -104,7 +97,7 @@ def _json(churn: Churn) -> dict[str, Any]:
     return {
         "plan": asdict(plan),
         "asked_tokens": plan.asked_tokens,
-        "bound_tokens": plan.bound_tokens,
+        "same_kept_tokens": plan.same_kept_tokens,
         "sides": {
             side.eviction.value: [asdict(cycle) for cycle in side.cycles] for side in churn.sides
         },
@@ -117,11 +110,11 @@ def _tokens(churn: Churn) -> list[str]:
         [_NAMES[side.eviction], *(f"{cycle.restored_tokens:,}" for cycle in side.cycles)]
         for side in churn.sides
     ]
-    bound = ["bound", "0", *[f"{plan.bound_tokens:,}"] * (plan.cycles - 1)]
+    same = ["keeping the same", "0", *[f"{plan.same_kept_tokens:,}"] * (plan.cycles - 1)]
     return [
         f"{plan.prompts} prompts of {plan.prompt_tokens:,} tokens in turn, {plan.asked_tokens:,} a "
         f"cycle, in a cache of {plan.pool_tokens:,}",
-        *table(_columns("restored tokens in cycle", plan.cycles), [*cells, bound]),
+        *table(_columns("restored tokens in cycle", plan.cycles), [*cells, same]),
     ]
 
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from app.bench import lock
-from app.bench.results import Conditions, Surroundings
+from app.bench.conditions import Conditions, Surroundings
 from app.console import say
 
 PACKAGES = ("ondol", "mlx", "mlx-lm")

@@ -15,9 +15,11 @@ from app.bench.flights_peer import peer_process
 from app.bench.flights_report import render, to_json
 from app.bench.flights_served import ServedBench, ServedCase
 from app.bench.measuring import measure
+from app.bench.memory import Peak
 from app.bench.model_setup import Setup
 from app.bench.plain import plain_process
 from app.bench.report import present
+from app.bench.server_metrics import peak_of
 from app.bench.server_process import server_process
 from app.bench.stats import MIN_PAIRS
 from app.console import say
@@ -45,13 +47,14 @@ def run(options: FlightsOptions) -> FlightsResults:
     say("Starting one process that loads the model for all policies.")
     with tempfile.TemporaryDirectory(prefix="ondol-bench-") as name:
         folder = Path(name)
-        of_process, cases = measure(
+        of_process, cases, peak = measure(
             "app.bench.flights_worker", model, asdict(plan), folder, variables, say
         )
         results = FlightsResults(tuple(map(CaseResult.from_json, cases)))
+        peaks: tuple[Peak, ...] = (peak,)
         if options.served:
-            served = _serve(options, model, folder, variables, of_process.prefill_chunk)
-            results = replace(results, served=served)
+            served, of_server = _serve(options, model, folder, variables, of_process.prefill_chunk)
+            results, peaks = replace(results, served=served), (peak, of_server)
     conditions = facts.conditions(
         before,
         catalog.model_id_of(model),
@@ -60,7 +63,7 @@ def run(options: FlightsOptions) -> FlightsResults:
         max_tokens=max(case.answer_tokens for case in plan.cases),
         rounds=plan.rounds,
     )
-    present(render(results, conditions), to_json(results, conditions), setup.json_file)
+    present(render(results, conditions), to_json(results, conditions), setup.json_file, peaks)
     return results
 
 
@@ -70,7 +73,8 @@ def _serve(
     folder: Path,
     variables: Mapping[str, str],
     prefill_chunk: int,
-) -> tuple[Served, ...]:
+) -> tuple[tuple[Served, ...], Peak]:
+    """What both servers made of the bursts, and what Ondol took of memory."""
     say(f"Starting `{Server.ONDOL}` and `{Server.MLX_LM}`, each with the model.")
     with (
         plain_process(model, folder, variables) as plain,
@@ -82,7 +86,9 @@ def _serve(
             Server.ONDOL: ondol.wait_until_ready(),
             Server.MLX_LM: peer.wait_until_ready(),
         }
-        return ServedBench(clients, plain.encode, say).run(options.served, options.plan.rounds)
+        bench = ServedBench(clients, plain.encode, say)
+        served = bench.run(options.served, options.plan.rounds)
+        return served, peak_of(Server.ONDOL, clients[Server.ONDOL])
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

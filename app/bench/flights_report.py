@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from app.bench.conditions import Conditions
 from app.bench.flights import (
     CaseResult,
     FlightsResults,
@@ -19,9 +20,9 @@ from app.bench.flights import (
 )
 from app.bench.flights_bench import case_name
 from app.bench.flights_verdicts import choice_over_better, verdicts
-from app.bench.report import describe, table, verdict_line
-from app.bench.results import Conditions
+from app.bench.report import describe, ms, table
 from app.bench.stats import median
+from app.bench.verdict import against_bars, verdicts_json
 
 SCHEMA = "ondol-bench-flights"
 SCHEMA_VERSION = 1
@@ -57,7 +58,6 @@ _SERVED_COLUMNS = (
 def render(results: FlightsResults, conditions: Conditions) -> str:
     """The conditions, the tables and the verdicts, ready to print."""
     judged = verdicts(results)
-    missed = sum(not verdict.met for verdict in judged)
     return "\n".join(
         [
             *describe(conditions),
@@ -71,10 +71,7 @@ def render(results: FlightsResults, conditions: Conditions) -> str:
             "followers: all but the first. late: they arrive when that one has its first token.",
             "computed: by all requests together. restored: by the follower that restored least.",
             "",
-            "Against the bars",
-            *(verdict_line(verdict) for verdict in judged),
-            "",
-            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+            *against_bars(judged),
         ]
     )
 
@@ -87,10 +84,7 @@ def to_json(results: FlightsResults, conditions: Conditions) -> dict[str, Any]:
         "conditions": asdict(conditions),
         "cases": [_case_json(result) for result in results.cases],
         "served": [asdict(served) for served in results.served],
-        "verdicts": [
-            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
-            for verdict in verdicts(results)
-        ],
+        "verdicts": verdicts_json(verdicts(results)),
     }
 
 
@@ -131,10 +125,10 @@ def _case_rows(results: FlightsResults) -> Iterator[Sequence[str]]:
             yield [
                 *(names if at == 0 else ("",) * len(names)),
                 side,
-                _ms(result.middle(side, mean_ttft_s)),
-                _NONE if restored is None else _ms(result.middle(side, followers_ttft_s)),
-                _ms(result.p95_ttft_s(side)),
-                _ms(result.middle(side, slowest_s)),
+                ms(result.middle(side, mean_ttft_s)),
+                _NONE if restored is None else ms(result.middle(side, followers_ttft_s)),
+                ms(result.p95_ttft_s(side)),
+                ms(result.middle(side, slowest_s)),
                 f"{result.computed_tokens(side):,}",
                 _NONE if restored is None else f"{restored:,}",
             ]
@@ -154,7 +148,7 @@ def _choice_cells(result: CaseResult) -> Sequence[str]:
         f"{100 * case.overlap:.0f} %",
         str(case.requests),
         f"{case.stagger_s:g}",
-        *(_ms(result.middle(side, mean_ttft_s)) for side in (Side.WAIT, Side.COMPUTE, Side.ONDOL)),
+        *(ms(result.middle(side, mean_ttft_s)) for side in (Side.WAIT, Side.COMPUTE, Side.ONDOL)),
         f"{choice_over_better(result).median:.3f}",
     ]
 
@@ -178,12 +172,8 @@ def _served_cells(kind: Kind, server: Server, rounds: Sequence[Measured]) -> Seq
         str(len(rounds[0].ttft_s)),
         f"{rounds[0].prompt_tokens[0]:,}",
         server,
-        _ms(median([mean_ttft_s(one) for one in rounds])),
-        _ms(median([max(one.ttft_s) for one in rounds])),
-        _ms(median([slowest_s(one) for one in rounds])),
+        ms(median([mean_ttft_s(one) for one in rounds])),
+        ms(median([max(one.ttft_s) for one in rounds])),
+        ms(median([slowest_s(one) for one in rounds])),
         f"{round(median([one.computed_tokens for one in rounds])):,}",
     ]
-
-
-def _ms(seconds: float) -> str:
-    return f"{1000 * seconds:,.0f}"

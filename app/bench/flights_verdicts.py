@@ -17,7 +17,7 @@ from app.bench.flights import (
     slowest_s,
 )
 from app.bench.stats import Estimate
-from app.bench.verdicts import Verdict, counted, scaled
+from app.bench.verdict import Verdict, counted, scaled
 
 SINGLE_FACTOR, DOCUMENT_FACTOR = 1.3, 1.6
 SERVER_FACTOR = 0.25

@@ -14,6 +14,7 @@ from app.bench.errors import BenchError
 from app.bench.flights import POLICIES, Plan
 from app.bench.flights_bench import FlightsBench
 from app.bench.flights_engine import FlightsEngine
+from app.bench.memory import Peak
 from app.bench.worker import Replies
 from app.bench.worker_model import worker_model
 from engine.model import device
@@ -30,13 +31,15 @@ def _run(path: Path, plan: Plan, replies: Replies) -> None:
         if not info.reuses:
             raise BenchError(f"This model's prefixes cannot be reused: {info.attention_reason}.")
         model.check_window(plan.longest_tokens)
-        scheduled = model.scheduled(device.default_kv_budget(info.weights_bytes))
+        budget = device.default_kv_budget(info.weights_bytes)
+        scheduled = model.scheduled(budget)
         engines = {
             side: FlightsEngine(scheduled, model.runner, model.codec, policy)
             for side, policy in POLICIES.items()
         }
         cases = FlightsBench(engines, info.vocab_size, replies.say).run(plan)
-    replies.results([case.to_json() for case in cases])
+        peak = Peak.here("all policies", budget, info.weights_bytes)
+    replies.results([case.to_json() for case in cases], peak)
 
 
 if __name__ == "__main__":

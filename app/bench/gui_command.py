@@ -16,6 +16,7 @@ from app.bench.gui_report import GuiConditions, render, to_json
 from app.bench.load import choose_chats
 from app.bench.model_setup import Setup
 from app.bench.report import present
+from app.bench.server_metrics import peak_of
 from app.bench.server_process import server_process
 from app.bench.stats import MIN_PAIRS
 from app.console import say
@@ -50,6 +51,7 @@ def run(options: GuiOptions) -> GuiResults:
             window = app.wait_until_ready()
             chats = choose_chats(serve, CLIENTS, PROMPT_WORDS, MAX_TOKENS)
             rounds = GuiBench(serve, window, app, chats, say).run(options.rounds)
+            peaks = (peak_of(server.command, serve), peak_of("the app with its window", window))
             seen = app.finish()
     results = GuiResults(rounds, seen.sections, seen.first_paint_s)
     conditions = GuiConditions(
@@ -59,7 +61,7 @@ def run(options: GuiOptions) -> GuiResults:
         clients=CLIENTS,
         threads=setup.threads,
     )
-    present(render(results, conditions), to_json(results, conditions), setup.json_file)
+    present(render(results, conditions), to_json(results, conditions), setup.json_file, peaks)
     return results
 
 

@@ -6,15 +6,16 @@ over the questions that both sides answered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.bench.flights import Side, nearest_rank
-from app.bench.house_metrics import Reading
+from app.bench.server_metrics import Reading
 from app.bench.stats import Estimate, estimate, median
 
 # Coordination off: nobody waits for another, and nothing is found before its request has ended.
 ON, OFF = Side.ONDOL, Side.ON_COMPLETION
+NAMES: Mapping[Side, str] = {ON: "on", OFF: "off"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,21 +135,10 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Peak:
-    """The most memory that one side's process ever had, and what it is made of, in bytes."""
-
-    process_bytes: int
-    weights_bytes: int
-    budget_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class HouseResults:
     """A whole run."""
 
     cases: tuple[CaseResult, ...]
-    on_peak: Peak
-    off_peak: Peak
 
 
 def named(clients: int) -> str:

@@ -7,7 +7,8 @@ import contextlib
 import random
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Event
 
 from app.bench.client import Client
 from app.bench.errors import BenchError, EmptyAnswer
@@ -15,7 +16,7 @@ from app.bench.flights import Side
 from app.bench.house import OFF, ON, CaseResult, Pair, Plan, Segment, named
 from app.bench.house_clients import Inhabitant
 from app.bench.house_errands import Chat
-from app.bench.house_metrics import read
+from app.bench.server_metrics import read
 
 _LOOK_S = 1.0
 
@@ -43,8 +44,8 @@ class HouseBench:
             client.ask(question.messages, max_tokens=question.max_tokens, salt="warm-up")
 
     def _pair(self, number: int, at: int, plan: Plan) -> Pair:
-        # A salt of its own makes a household new to both sides, in a cache that others have left
-        # full.
+        # With a salt of its own a household asks what neither side has heard, in a cache in which
+        # others have left theirs.
         salt = f"house-{number}-{at}"
         segments = {
             side: self._segment(self._clients[side], number, salt, plan.seconds)
@@ -60,11 +61,16 @@ class HouseBench:
         before = read(client.metrics())
         people = [Inhabitant(each, client, salt) for each in range(number)]
         most_kv_bytes = before.kv_bytes
-        began = time.perf_counter()
+        began, stopped = time.perf_counter(), Event()
         with ThreadPoolExecutor(number) as threads:
-            lives = [threads.submit(person.live, began + seconds) for person in people]
-            while wait(lives, _LOOK_S).not_done:
-                most_kv_bytes = max(most_kv_bytes, read(client.metrics()).kv_bytes)
+            lives = [threads.submit(person.live, began + seconds, stopped) for person in people]
+            try:
+                while wait(lives, _LOOK_S, FIRST_EXCEPTION).not_done:
+                    most_kv_bytes = max(most_kv_bytes, read(client.metrics()).kv_bytes)
+                    if any(life.done() and life.exception() for life in lives):
+                        break
+            finally:
+                stopped.set()  # else an interrupted bench would wait for the end of the segment
             turns = tuple(turn for life in lives for turn in life.result())
         took_s = time.perf_counter() - began
         after = read(client.metrics())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import time
+from threading import Event
 
 from app.bench.client import Client
 from app.bench.errors import EmptyAnswer
@@ -19,28 +20,30 @@ _NO_WORD = "I do not know."
 
 
 class Inhabitant:
-    """One client, from the first question of a segment to its last. Equal numbers ask the same."""
+    """One client, from the first question of a segment to its last. Equal numbers with an equal
+    salt ask the same."""
 
     def __init__(self, number: int, client: Client, salt: str) -> None:
         self._number = number
         self._client = client
         self._salt = salt
-        chance = random.Random(number)
+        chance = random.Random(f"{salt} {number}")
         # Each begins with another errand, so that all of them are there at any time.
         first = number % len(ERRANDS)
         self._errands = [make(chance) for make in (*ERRANDS[first:], *ERRANDS[:first])]
 
-    def live(self, until: float) -> list[Turn]:
-        """Ask at least once, and no more from `until` on (`time.perf_counter()`). A question that
-        the model has no word for has no first token, and is left out. Raises BenchError."""
+    def live(self, until: float, stopped: Event) -> list[Turn]:
+        """Ask at least once, and no more from `until` on (`time.perf_counter()`) or once somebody
+        has `stopped` all. A question that the model has no word for has no first token, and is left
+        out. Raises BenchError."""
         turns: list[Turn] = []
         number = 0
-        while not number or time.perf_counter() < until:
+        while not stopped.is_set() and (not number or time.perf_counter() < until):
             turn = self._ask(number)
             if turn is not None:
                 turns.append(turn)
             number += 1
-            time.sleep(THINK_S)
+            stopped.wait(THINK_S)
         return turns
 
     def _ask(self, number: int) -> Turn | None:

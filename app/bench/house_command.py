@@ -9,14 +9,13 @@ from pathlib import Path
 
 from app.bench import facts
 from app.bench.arguments import add_places, add_threads, check_places, count, sizes
-from app.bench.client import Client
-from app.bench.house import OFF, ON, HouseResults, Peak, Plan
+from app.bench.house import NAMES, OFF, ON, HouseResults, Plan
 from app.bench.house_bench import HouseBench
-from app.bench.house_metrics import read
-from app.bench.house_process import HouseServer, house_server
+from app.bench.house_process import house_server
 from app.bench.house_report import HouseConditions, render, to_json
 from app.bench.model_setup import Setup
 from app.bench.report import present
+from app.bench.server_metrics import peak_of
 from app.bench.stats import MIN_PAIRS
 from app.console import say
 from app.settings import MIN_KV_BUDGET_BYTES, SettingsError, format_size, parse_size
@@ -27,8 +26,8 @@ CLIENTS = (1, 2, 4)
 PAIRS, SECONDS = 2, 60  # two minutes a side
 QUICK_CLIENTS = (1, 4)
 QUICK_PAIRS, QUICK_SECONDS = 1, 30
-# Room for about 5,800 tokens of the starter model: less than four clients come to use in a minute.
-KV_BUDGET_BYTES = 256 * MIB
+# Room for about 3,600 tokens of the starter model: less than its households use one after another.
+KV_BUDGET_BYTES = 160 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,20 @@ def run(options: HouseOptions) -> HouseResults:
     ):
         clients = {ON: on.wait_until_ready(), OFF: off.wait_until_ready()}
         cases = HouseBench(clients, say).run(plan)
-        on_peak, off_peak = _peak(on, clients[ON]), _peak(off, clients[OFF])
-    results = HouseResults(cases, on_peak, off_peak)
+        peaks = [
+            peak_of(f"{on.command}, coordination {NAMES[side]}", client)
+            for side, client in clients.items()
+        ]
+    results = HouseResults(cases)
     conditions = HouseConditions(
         **asdict(before), model=catalog.model_id_of(model), threads=setup.threads
     )
-    present(render(results, conditions, plan), to_json(results, conditions, plan), setup.json_file)
+    present(
+        render(results, conditions, plan),
+        to_json(results, conditions, plan),
+        setup.json_file,
+        peaks,
+    )
     return results
 
 
@@ -123,9 +130,3 @@ def _size(text: str) -> int:
         least = format_size(MIN_KV_BUDGET_BYTES)
         raise argparse.ArgumentTypeError(f"must be {least} or more, not {text!r}")
     return size
-
-
-def _peak(server: HouseServer, client: Client) -> Peak:
-    """Ends the server: only then it knows the most that it ever had."""
-    reading = read(client.metrics())
-    return Peak(server.finish(), reading.weights_bytes, reading.budget_bytes)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from app.bench.flights import Side
-from app.bench.house import OFF, ON, CaseResult, HouseResults, Plan
+from app.bench.conditions import Surroundings
+from app.bench.house import NAMES, ON, CaseResult, HouseResults, Plan
 from app.bench.house_verdicts import verdicts
-from app.bench.report import table, verdict_line
-from app.bench.results import Surroundings
+from app.bench.report import software, table
+from app.bench.verdict import against_bars, verdicts_json
 from app.settings import format_size
 
 SCHEMA = "ondol-bench-house"
 SCHEMA_VERSION = 1
 
 _MB = 1_000_000
-_NAMES: Mapping[Side, str] = {ON: "on", OFF: "off"}
 _COLUMNS = (
     ("clients", ("",)),
     ("coordination", ("",)),
@@ -42,19 +41,12 @@ class HouseConditions(Surroundings):
 def render(results: HouseResults, conditions: HouseConditions, plan: Plan) -> str:
     """The conditions, the table and the verdicts, ready to print."""
     judged = verdicts(results)
-    missed = sum(not verdict.met for verdict in judged)
-    versions = (f"{name} {version}" for name, version in conditions.versions.items())
-    peaks = (results.on_peak, results.off_peak)
-    on_peak, off_peak = (format_size(peak.process_bytes) for peak in peaks)
     return "\n".join(
         [
             f"model     {conditions.model}, cores: {conditions.cores}, "
             f"BLAS threads: {conditions.threads}, load before: {conditions.load_before:.2f}",
-            f"memory    KV budget {format_size(plan.kv_budget_bytes)}, "
-            f"weights {format_size(results.on_peak.weights_bytes)}, "
-            f"process at most {on_peak} on, {off_peak} off",
-            f"versions  {', '.join(versions)}",
-            f"          on {conditions.platform}",
+            f"memory    KV budget {format_size(plan.kv_budget_bytes)}",
+            *software(conditions),
             "",
             *table(_COLUMNS, list(_rows(results))),
             "",
@@ -64,10 +56,7 @@ def render(results: HouseResults, conditions: HouseConditions, plan: Plan) -> st
             "prefill: prompt tokens computed / time between a request's start and its first token.",
             "Ratios are medians of pairs, over the questions that both sides answered.",
             "",
-            "Against the bars",
-            *(verdict_line(verdict) for verdict in judged),
-            "",
-            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+            *against_bars(judged),
         ]
     )
 
@@ -80,18 +69,14 @@ def to_json(results: HouseResults, conditions: HouseConditions, plan: Plan) -> d
         "conditions": asdict(conditions),
         "plan": asdict(plan),
         "cases": [_case_json(case) for case in results.cases],
-        "peak": {"on": asdict(results.on_peak), "off": asdict(results.off_peak)},
-        "verdicts": [
-            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
-            for verdict in verdicts(results)
-        ],
+        "verdicts": verdicts_json(verdicts(results)),
     }
 
 
 def _case_json(case: CaseResult) -> dict[str, Any]:
     return {
         "clients": case.clients,
-        "figures": {name: asdict(case.figures(side)) for side, name in _NAMES.items()},
+        "figures": {name: asdict(case.figures(side)) for side, name in NAMES.items()},
         "ttft_ratio": asdict(case.ttft_ratio),
         "computed_ratio": asdict(case.computed_ratio),
         "pairs": [asdict(pair) for pair in case.pairs],
@@ -100,7 +85,7 @@ def _case_json(case: CaseResult) -> dict[str, Any]:
 
 def _rows(results: HouseResults) -> Iterator[Sequence[str]]:
     for case in results.cases:
-        for side, name in _NAMES.items():
+        for side, name in NAMES.items():
             figures = case.figures(side)
             yield [
                 str(case.clients) if side is ON else "",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.bench.errors import BenchError
+from app.bench.memory import Peak
 from engine.assembly import Assembly, assemble
 from engine.cache.prefix_cache import PrefixCache
 from engine.config import EngineConfig
@@ -60,6 +61,12 @@ class LocalEngine:
         info = self._engine.model
         assert info is not None
         return info
+
+    @property
+    def peak(self) -> Peak:
+        """The most memory that this process has had so far."""
+        budget = self._engine.snapshot.memory.budget
+        return Peak.here("the engine's process", budget, self.model.weights_bytes)
 
     def start(self) -> None:
         """Load the model and wait until it serves."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from app.bench.conditions import Surroundings
 from app.bench.lookup import Lookup, LookupSize, Tree, TreeResult
-from app.bench.report import table, verdict_line
-from app.bench.results import Surroundings
+from app.bench.report import software, table
 from app.bench.stats import Estimate
-from app.bench.verdicts import Verdict
+from app.bench.verdict import Verdict, against_bars, verdicts_json
 
 SCHEMA = "ondol-bench-lookup"
 SCHEMA_VERSION = 1
@@ -35,8 +35,8 @@ class LookupConditions(Surroundings):
     repeats: int
 
 
-def verdict(sizes: Sequence[LookupSize]) -> Verdict | None:
-    """The slowest look-up of a prompt of BAR_TOKENS, whatever stands beside it (design §5); None
+def verdicts(sizes: Sequence[LookupSize]) -> tuple[Verdict, ...]:
+    """The slowest look-up of a prompt of BAR_TOKENS, whatever stands beside it (design §5); none
     where no prompt had that size."""
     times = [
         (found.time_s, f"{lookup.value}, others: {result.others}")
@@ -46,20 +46,19 @@ def verdict(sizes: Sequence[LookupSize]) -> Verdict | None:
         for lookup, found in result.found.items()
     ]
     if not times:
-        return None
+        return ()
     slowest, which = max(times, key=lambda each: each[0].median)
-    return Verdict(f"slowest look-up ({which})", BAR_TOKENS, _milliseconds(slowest), BAR_MS, "ms")
+    what = f"slowest look-up ({which})"
+    return (Verdict(what, BAR_TOKENS, _milliseconds(slowest), BAR_MS, "ms"),)
 
 
 def render(sizes: Sequence[LookupSize], conditions: LookupConditions) -> str:
     """The conditions, the table and the bar, ready to print."""
-    judged = verdict(sizes)
+    judged = verdicts(sizes)
     return "\n".join(
         [
             f"device    cores: {conditions.cores}, load before: {conditions.load_before:.2f}",
-            "versions  "
-            + ", ".join(f"{name} {version}" for name, version in conditions.versions.items()),
-            f"          on {conditions.platform}",
+            *software(conditions),
             "",
             *table(_GROUPS, [row for size in sizes for row in _rows(size)]),
             "",
@@ -67,17 +66,14 @@ def render(sizes: Sequence[LookupSize], conditions: LookupConditions) -> str:
             f"{conditions.repeats}.",
             f"index: memory of the prompt's own pages, of {conditions.page_tokens} tokens each.",
             "",
-            "Against the bar",
-            f"  none: no prompt had {BAR_TOKENS:,} tokens"
-            if judged is None
-            else verdict_line(judged, "look-up"),
+            *against_bars(judged, "look-up"),
         ]
     )
 
 
 def to_json(sizes: Sequence[LookupSize], conditions: LookupConditions) -> dict[str, Any]:
     """Everything measured. Times in seconds, memory in bytes, the verdict in its unit."""
-    judged = verdict(sizes)
+    judged = verdicts(sizes)
     return {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
@@ -91,9 +87,7 @@ def to_json(sizes: Sequence[LookupSize], conditions: LookupConditions) -> dict[s
             }
             for size in sizes
         ],
-        "verdicts": []
-        if judged is None
-        else [asdict(judged) | {"met": judged.met, "unsure": judged.unsure}],
+        "verdicts": verdicts_json(judged),
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from app.bench.child import child, log_tail, python_command
 from app.bench.errors import BenchError
 from app.bench.facts import WorkerFacts
+from app.bench.memory import Peak
 
 
 def measure(
@@ -19,10 +20,10 @@ def measure(
     folder: Path,
     variables: Mapping[str, str],
     say: Callable[[str], None],
-) -> tuple[WorkerFacts, Any]:
+) -> tuple[WorkerFacts, Any, Peak]:
     """Have the module `worker` measure in a process that ends with this call. `variables` are
-    environment variables for it; its log lies in `folder`. The results are plain data. Raises
-    BenchError when it fails."""
+    environment variables for it; its log lies in `folder`. The results are plain data, and come
+    with what the process took of memory. Raises BenchError when it fails."""
     log = folder / "worker.log"
     command = python_command(worker, str(model), json.dumps(plan))
     with child(command, log, variables, piped=True) as process:
@@ -31,7 +32,7 @@ def measure(
         facts = WorkerFacts(**next(replies))
         for reply in replies:
             if "results" in reply:
-                return facts, reply["results"]
+                return facts, reply["results"], Peak(**reply["peak"])
             say(reply["say"])
     raise AssertionError("replies have no end but the results")
 

@@ -56,6 +56,7 @@ def run(options: PartialOptions) -> PartialResults:
             info = engine.model
             _check_sizes(plan, info.context_window)
             results = PartialBench(engine, plain.cold, info.vocab_size, say).run(plan)
+            peak = engine.peak
     conditions = PartialConditions(
         facts.conditions(
             before,
@@ -69,7 +70,7 @@ def run(options: PartialOptions) -> PartialResults:
         layers=info.layers,
         added_tokens=plan.added_tokens,
     )
-    present(render(results, conditions), to_json(results, conditions), setup.json_file)
+    present(render(results, conditions), to_json(results, conditions), setup.json_file, (peak,))
     return results
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from app.bench.conditions import Conditions
 from app.bench.partial import BlockResult, ColdResult, PartialResults, SightingResult
-from app.bench.report import describe, table, verdict_line
-from app.bench.results import Conditions
-from app.bench.verdicts import Verdict, counted, scaled
+from app.bench.report import describe, ms, table
+from app.bench.verdict import Verdict, against_bars, counted, scaled, verdicts_json
 
 SCHEMA = "ondol-bench-partial"
 SCHEMA_VERSION = 1
@@ -61,7 +61,6 @@ def verdicts(results: PartialResults) -> tuple[Verdict, ...]:
 def render(results: PartialResults, conditions: PartialConditions) -> str:
     """The conditions, the tables and the verdicts, ready to print."""
     judged = verdicts(results)
-    missed = sum(not verdict.met for verdict in judged)
     common = conditions.common
     return "\n".join(
         [
@@ -81,10 +80,7 @@ def render(results: PartialResults, conditions: PartialConditions) -> str:
             f"{common.prefill_chunk} tokens on all sides.",
             "whole blocks: the cache was shown no more of the prompt than its whole blocks.",
             "",
-            "Against the bars",
-            *(verdict_line(verdict) for verdict in judged),
-            "",
-            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+            *against_bars(judged),
         ]
     )
 
@@ -108,10 +104,7 @@ def to_json(results: PartialResults, conditions: PartialConditions) -> dict[str,
         },
         "blocks": [_block_json(result) for result in results.blocks],
         "sightings": [_sighting_json(result) for result in results.sightings],
-        "verdicts": [
-            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
-            for verdict in verdicts(results)
-        ],
+        "verdicts": verdicts_json(verdicts(results)),
     }
 
 
@@ -161,9 +154,9 @@ def _sighting_json(result: SightingResult) -> dict[str, Any]:
 def _cold_cells(cold: ColdResult) -> Sequence[str]:
     return [
         f"{cold.prompt_tokens:,}",
-        _ms(cold.ondol_s),
-        _ms(cold.no_cache_s),
-        _ms(cold.plain_s),
+        ms(cold.ondol_s),
+        ms(cold.no_cache_s),
+        ms(cold.plain_s),
         f"{cold.over_no_cache.median:.3f}",
         f"{cold.over_plain.median:.3f}",
     ]
@@ -171,7 +164,7 @@ def _cold_cells(cold: ColdResult) -> Sequence[str]:
 
 def _block_cells(result: BlockResult) -> Sequence[str]:
     def hit(found: int, seconds: float) -> list[str]:
-        return [f"{found:,}", f"{result.prompt_tokens - found:,}", _ms(seconds)]
+        return [f"{found:,}", f"{result.prompt_tokens - found:,}", ms(seconds)]
 
     return [
         ", ".join(f"{block:,}" for block in result.blocks),
@@ -184,14 +177,10 @@ def _block_cells(result: BlockResult) -> Sequence[str]:
 def _sighting_cells(result: SightingResult) -> Sequence[str]:
     return [
         f"{result.prompt_tokens:,}",
-        _ms(result.first_s),
-        _ms(result.no_cache_s),
+        ms(result.first_s),
+        ms(result.no_cache_s),
         f"{result.over_no_cache.median:.2f}",
         f"{result.found_tokens:,}",
         f"{100 * result.found_share:.1f} %",
-        _ms(result.second_s),
+        ms(result.second_s),
     ]
-
-
-def _ms(seconds: float) -> str:
-    return f"{1000 * seconds:,.0f}"

@@ -41,7 +41,7 @@ def run(options: SharedOptions) -> SharedResults:
     model = setup.model_folder()
     say("Starting one process that loads the model for both sides.")
     with tempfile.TemporaryDirectory(prefix="ondol-bench-") as folder:
-        of_process, measured = measure(
+        of_process, measured, peak = measure(
             "app.bench.shared_worker", model, asdict(plan), Path(folder), setup.variables, say
         )
     results = SharedResults.from_json(measured)
@@ -54,7 +54,12 @@ def run(options: SharedOptions) -> SharedResults:
         rounds=plan.blocks,
         repeats=plan.repeats,
     )
-    present(render(results, conditions, plan), to_json(results, conditions, plan), setup.json_file)
+    present(
+        render(results, conditions, plan),
+        to_json(results, conditions, plan),
+        setup.json_file,
+        (peak,),
+    )
     return results
 
 

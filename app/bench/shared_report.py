@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from app.bench.report import describe, table, verdict_line
-from app.bench.results import Conditions
+from app.bench.conditions import Conditions
+from app.bench.report import describe, table
 from app.bench.shared import (
     ClientsResult,
     Plan,
@@ -16,7 +16,7 @@ from app.bench.shared import (
     middle,
 )
 from app.bench.stats import median
-from app.bench.verdicts import Verdict, counted, scaled
+from app.bench.verdict import Verdict, against_bars, counted, scaled, verdicts_json
 
 SCHEMA = "ondol-bench-shared"
 SCHEMA_VERSION = 1
@@ -94,7 +94,6 @@ def verdicts(results: SharedResults, *, on_cpu: bool) -> tuple[Verdict, ...]:
 def render(results: SharedResults, conditions: Conditions, plan: Plan) -> str:
     """The conditions, the tables and the verdicts, ready to print."""
     judged = verdicts(results, on_cpu=conditions.device["kind"] == "cpu")
-    missed = sum(not verdict.met for verdict in judged)
     return "\n".join(
         [
             *describe(conditions),
@@ -125,10 +124,7 @@ def render(results: SharedResults, conditions: Conditions, plan: Plan) -> str:
             "the prefix each, and by Ondol on the shared part.",
             "suffix, limit: plain mlx-lm computes the suffix with all other KV in place.",
             "",
-            "Against the bars",
-            *(verdict_line(verdict) for verdict in judged),
-            "",
-            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+            *against_bars(judged),
         ]
     )
 
@@ -142,10 +138,7 @@ def to_json(results: SharedResults, conditions: Conditions, plan: Plan) -> dict[
         "plan": asdict(plan),
         "prefixes": [_prefix_json(of) for of in results.prefixes],
         "capacity": None if results.capacity is None else asdict(results.capacity),
-        "verdicts": [
-            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
-            for verdict in verdicts(results, on_cpu=conditions.device["kind"] == "cpu")
-        ],
+        "verdicts": verdicts_json(verdicts(results, on_cpu=conditions.device["kind"] == "cpu")),
     }
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from app.bench import worker
 from app.bench.errors import BenchError
-from app.bench.shared import MOST_ROWS, Plan, SharedResults
+from app.bench.memory import Peak
+from app.bench.shared import MOST_ROWS, Plan
 from app.bench.worker import Replies
 from engine.assembly import assemble
 from engine.config import EngineConfig
@@ -24,10 +25,10 @@ _STEP_TARGET_S = 60.0
 
 def main(path: Path, plan: Plan) -> int:
     """Returns the exit code."""
-    return worker.run(lambda replies: replies.results(asdict(_run(path, plan, replies))))
+    return worker.run(lambda replies: _run(path, plan, replies))
 
 
-def _run(path: Path, plan: Plan, replies: Replies) -> SharedResults:
+def _run(path: Path, plan: Plan, replies: Replies) -> None:
     # Both sides must have the same BLAS, and MLX finds it only if it is loaded first.
     device.prepare()
     from app.bench.shared_bench import Machine, SharedBench
@@ -46,11 +47,12 @@ def _run(path: Path, plan: Plan, replies: Replies) -> SharedResults:
     info = assembly.info
     replies.facts(info.dtype, info.context_window)
     _check(info, plan)
-    device.apply_limits(budget, 2 * info.weights_bytes)  # the model is here twice
+    weights = 2 * info.weights_bytes  # the model is here twice
+    device.apply_limits(budget, weights)
     sharing = SharedRows(assembly, plan.answer_tokens)
     copies = PlainBatch(load(path).model, device.default_prefill_chunk(), plan.answer_tokens)
     try:
-        return SharedBench(
+        results = SharedBench(
             sharing,
             copies,
             Machine(
@@ -62,8 +64,10 @@ def _run(path: Path, plan: Plan, replies: Replies) -> SharedResults:
             ),
             replies.say,
         ).run(plan)
+        peak = Peak.here("both sides", budget, weights)
     finally:
         assembly.close()
+    replies.results(asdict(results), peak)
 
 
 def _check(info: ModelInfo, plan: Plan) -> None:

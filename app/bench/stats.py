@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,23 @@ def estimate(values: Sequence[float]) -> Estimate:
 
     Raises StatisticsError for no values.
     """
-    middle = median(values)
-    draws = np.random.default_rng(0).choice(np.asarray(values, float), (_RESAMPLES, len(values)))
+    low, high = _interval(np.median(_draws(values), axis=1))
+    return Estimate(median(values), low, high, len(values))
+
+
+def estimated_mean(values: Sequence[float]) -> Estimate:
+    """The mean, with its interval, in the place of the median."""
+    low, high = _interval(np.mean(_draws(values), axis=1))
+    return Estimate(statistics.fmean(values), low, high, len(values))
+
+
+def _draws(values: Sequence[float]) -> Any:
+    if not values:
+        raise statistics.StatisticsError("there is nothing to estimate from")
+    return np.random.default_rng(0).choice(np.asarray(values, float), (_RESAMPLES, len(values)))
+
+
+def _interval(statistic: Any) -> tuple[float, float]:
     tail = (1 - _CONFIDENCE) / 2
-    low, high = np.quantile(np.median(draws, axis=1), (tail, 1 - tail))
-    return Estimate(middle, float(low), float(high), len(values))
+    low, high = np.quantile(statistic, (tail, 1 - tail))
+    return float(low), float(high)

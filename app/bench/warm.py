@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from app.bench.client import Answer, Client
 from app.bench.errors import BenchError, EmptyAnswer
 from app.bench.plain import PlainProcess
-from app.bench.results import Round, SizeResult, Warm
+from app.bench.warm_results import Round, SizeResult, Warm
 from app.bench.workload import Chat, Workload
 
 MAX_TOKENS = 3

@@ -13,12 +13,14 @@ from app.bench.errors import BenchError
 from app.bench.facts import WorkerFacts
 from app.bench.model_setup import Setup
 from app.bench.plain import plain_process
-from app.bench.report import present, render, to_json
-from app.bench.results import Results
+from app.bench.report import present
+from app.bench.server_metrics import peak_of
 from app.bench.server_process import server_process
 from app.bench.stats import MIN_PAIRS
-from app.bench.verdicts import SOURCE_SAVINGS
 from app.bench.warm import MAX_TOKENS, Scheme, WarmBench
+from app.bench.warm_report import render, to_json
+from app.bench.warm_results import Results
+from app.bench.warm_verdicts import SOURCE_SAVINGS
 from app.console import say
 from engine.model import catalog
 
@@ -51,6 +53,7 @@ def run(options: WarmOptions) -> Results:
         _check_sizes(options.scheme, plain_facts)
         client = server.wait_until_ready()
         sizes = WarmBench(client, plain, say).run(options.scheme)
+        peak = peak_of(server.command, client)
     conditions = facts.conditions(
         before,
         catalog.model_id_of(model),
@@ -61,7 +64,7 @@ def run(options: WarmOptions) -> Results:
         repeats=options.scheme.repeats,
     )
     results = Results(conditions, sizes)
-    present(render(results), to_json(results), setup.json_file)
+    present(render(results), to_json(results), setup.json_file, (peak,))
     return results
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TextIO
 
 from app.bench.errors import BenchError
+from app.bench.memory import Peak
 from engine.assembly import leave_thread
 from engine.errors import EngineError
 from engine.model import device
@@ -40,9 +41,9 @@ class Replies:
         """A line of progress."""
         self.send({"say": line})
 
-    def results(self, results: object) -> None:
-        """What was measured, as plain data."""
-        self.send({"results": results})
+    def results(self, results: object, peak: Peak) -> None:
+        """What was measured, as plain data, and what the child took of memory for it."""
+        self.send({"results": results, "peak": asdict(peak)})
 
 
 def run(work: Callable[[Replies], None]) -> int:

@@ -23,8 +23,9 @@ class MinuteRow:
 
     Requests count in the minute in which they ended: tokens as in design D9, `prefill_s` and
     `decode_s` as sums, time to first token (TTFT) apart for cold and warm ones. Evictions are what
-    happened in the minute, as are preemptions and the tokens that had to be computed again after
-    them; peaks are the most bytes of KV seen in it. `evicted_bytes` are all that was given back;
+    happened in the minute, as are preemptions, the tokens that had to be computed again after them,
+    those that had been there before they were evicted, those that had not, and models that began to
+    serve; peaks are the most bytes of KV seen in it. `evicted_bytes` are all that was given back;
     the bytes by reason (see `Evicted`) leave out empty room.
     """
 
@@ -51,6 +52,9 @@ class MinuteRow:
     pressure_bytes: int = 0
     preemptions: int = 0
     recomputed_tokens: int = 0
+    lost_tokens: int = 0
+    new_tokens: int = 0
+    starts: int = 0
     peak_resident_bytes: int = 0
     peak_pinned_bytes: int = 0
     peak_running_bytes: int = 0
@@ -97,8 +101,9 @@ def is_warm(usage: Usage) -> bool:
 
 
 def row_of(record: RequestRecord) -> MinuteRow:
-    """One request as the share of its minute."""
-    usage, timings = record.usage, record.timings
+    """One request as the share of its minute. Of one that ended in the queue no token counts:
+    nothing was looked up or computed."""
+    usage, timings = record.usage if record.started else Usage(), record.timings
     ttft_s, seen = timings.ttft_s, int(timings.ttft_s > 0)
     warm = is_warm(usage)
     return MinuteRow(

@@ -150,9 +150,16 @@ def _add_reasons(db: Database) -> None:
     db.execute("UPDATE minute SET capacity_bytes = evicted_bytes")
 
 
+def _add_what_was_missed(db: Database) -> None:
+    """Whether what had to be computed had been there before, and when a model began to serve."""
+    for column in ("lost_tokens", "new_tokens", "starts"):
+        db.execute(f"ALTER TABLE minute ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: Sequence[Migration] = (
     _create_tables,
     _add_awaited_tokens,
     _add_decisions,
     _add_reasons,
+    _add_what_was_missed,
 )

@@ -79,7 +79,7 @@ class Recorder:
     def observe(self, snapshot: Snapshot) -> None:
         """The engine as it is now. Meant to be called about once a second.
 
-        Evictions and preemptions are the growth of the engine's totals.
+        Evictions, preemptions and what was missed are the growth of the engine's totals.
         """
         if not self._thread.accepting:
             return
@@ -125,6 +125,9 @@ class Recorder:
             pressure_bytes=evicted.pressure,
             preemptions=totals.preemptions,
             recomputed_tokens=totals.recomputed_tokens,
+            lost_tokens=totals.lost_tokens,
+            new_tokens=totals.new_tokens,
+            starts=totals.starts,
         )
 
     def _schedule(self, least_delay_s: float = 0.0) -> None:

@@ -49,9 +49,10 @@ class Ghosts:
         """Of all the times it came back (`Kept.heat`)."""
         return self._heats.get(name, -math.inf)
 
-    def asked(self, names: Iterable[Digest], num_pages: int, at_s: float) -> None:
+    def asked(self, names: Iterable[Digest], num_pages: int, at_s: float) -> int:
         """So many pages of a prompt were asked for and not found. `names` are theirs, in order,
-        and taken only as far as they are known here, since ends go before beginnings."""
+        and taken only as far as they are known here, since ends go before beginnings. Returns how
+        many are."""
         known: list[Digest] = []
         for name in names:
             if name not in self._names:
@@ -64,3 +65,4 @@ class Ghosts:
         num_known = len(known)
         self._returning = 1 - (1 - self._returning) * (1 - _FADING) ** num_known
         self._returning *= (1 - _FADING) ** (num_pages - num_known)
+        return num_known

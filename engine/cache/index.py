@@ -103,10 +103,11 @@ class PageIndex:
         ]
         return Walk(node, last, node.end + extra, tuple(found))
 
-    def asked(self, row: Row, at_s: float) -> None:
-        """A row has begun, whose full pages after the last that was found have to be computed."""
+    def asked(self, row: Row, at_s: float) -> int:
+        """A row has begun, whose full pages after the last that was found have to be computed.
+        Returns the tokens of those that had been there before."""
         ends = range(row.node.end + self.page_tokens, row.num_prompt + 1, self.page_tokens)
-        self.ghosts.asked(self._names(row, ends), len(ends), at_s)
+        return self.page_tokens * self.ghosts.asked(self._names(row, ends), len(ends), at_s)
 
     def remember(self, page: Page) -> None:
         """A page was computed: it counts for as much as it has come back, but for no more than the
@@ -213,20 +214,35 @@ class PageIndex:
             self.shares.share(checkpoint)
         checkpoint.record(use)
 
-    def hot_tokens(self, since_s: float) -> int:
-        """Tokens of sealed pages that nobody holds and that were hit at least twice since then, by
-        others than background work. A page was hit whenever one that follows it was, so the search
-        ends at the first that is not hot."""
-        total = 0
+    def hot(self, since_s: float) -> tuple[int, list[Checkpoint]]:
+        """What is hot and nobody holds: tokens of sealed pages, and checkpoints. A page was hit
+        whenever one that follows it was, so the search ends at the first that is not hot."""
+        total, found = 0, []
         ahead = list(self.roots.values())
         while ahead:
-            for child in ahead.pop().children.values():
-                if child.hit_before >= since_s and child.standing > Standing.BACKGROUND:
+            page = ahead.pop()
+            for child in page.children.values():
+                if child.is_hot(since_s):
                     ahead.append(child)
-                    assert child.part is not None
-                    if not child.part.open:
-                        total += max(0, child.end - max(child.start, child.part.held_end))
-        return total
+                    total += free_tokens(child)
+            checkpoints = (page.checkpoints or {}).values()
+            found += [each for each in checkpoints if is_free_and_hot(each, since_s)]
+        return total, found
+
+
+def free_tokens(page: Page) -> int:
+    """Tokens of a page that nobody holds."""
+    part = page.part
+    if part is None or part.open:
+        return 0
+    return max(0, page.end - max(page.start, part.held_end))
+
+
+def is_free_and_hot(checkpoint: Checkpoint, since_s: float) -> bool:
+    """Whether a checkpoint is hot and nobody needs it now."""
+    part = checkpoint.part
+    free = not (part.open or part.holds or checkpoint.holds)
+    return free and checkpoint.is_hot(since_s)
 
 
 def root_of(page: Page) -> Page:

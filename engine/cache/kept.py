@@ -112,6 +112,10 @@ class Kept:
         elif use.heat > self.heat:
             self.heat = use.heat
 
+    def is_hot(self, since_s: float) -> bool:
+        """Whether it was hit at least twice since then, by others than background work."""
+        return self.hit_before >= since_s and self.standing > Standing.BACKGROUND
+
     def inherit(self, other: Kept) -> None:
         """It takes the place of another, of which it is the beginning."""
         for name in Kept.__slots__:

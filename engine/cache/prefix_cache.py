@@ -19,7 +19,7 @@ from engine.cache.cost import KVCost
 from engine.cache.evicted import Evicted, Reason
 from engine.cache.eviction import EvictionPolicy, LeastRecentlyUsed
 from engine.cache.identity import ModelIdentity
-from engine.cache.index import PageIndex, Walk
+from engine.cache.index import PageIndex, Walk, free_tokens, is_free_and_hot
 from engine.cache.kept import HALF_LIFE_S, Use
 from engine.cache.page import Page
 from engine.cache.part import Hold, Part, Storage, View
@@ -165,29 +165,32 @@ class PrefixCache:
         owner: str = "",
         client: str = "",
         standing: Standing = Standing.ORDINARY,
+        goes_on: bool = False,
     ) -> Row:
         """A row for `tokens` on the longest known prefix of at most `limit` tokens. Where a client
         extends what it alone has used, or somebody goes on from an answer, that prefix is a
-        session's; what is added to an answer is, too."""
+        session's; what is added to an answer is, too. A row that `goes_on` had lost its place, and
+        finds what is its own: that is no hit (S3-7)."""
         root = self._index.root(salt)
         match = self.match(tokens, limit, salt)
-        goes_on = standing >= Standing.ORDINARY and _takes_up_answer(match)
+        answers = not goes_on and standing >= Standing.ORDINARY and _takes_up_answer(match)
         comes_back = match.last.owner == client and _extends(match, len(tokens))
-        if goes_on:
+        if answers:
             standing = max(standing, Standing.SESSION)
         found_by = standing
-        if standing is Standing.ORDINARY and comes_back:
+        if standing is Standing.ORDINARY and comes_back and not goes_on:
             found_by = Standing.SESSION
         self._index.clock += 1
-        use = Use(self._index.clock, self._now(), client, found_by, hit=True)
+        use = Use(self._index.clock, self._now(), client, found_by, hit=not goes_on)
         hold = self._hold(match, owner, use)
         row = Row(tokens, root, hold, self._new_tail(hold, len(tokens)), client, standing)
-        row.gathered = match.last.heat if goes_on else None
+        row.gathered = match.last.heat if answers else None
         row.node = match.node
         row.num_shared = match.num_shared
-        if self.enabled and standing > Standing.BACKGROUND:
-            self._index.asked(row, use.at_s)
-            row.cold = self._index.ghosts.thrashes and not goes_on
+        if self.enabled and standing > Standing.BACKGROUND and not goes_on:
+            known = max(row.num_cached, row.num_shared)
+            row.num_lost = min(self._index.asked(row, use.at_s), row.num_prompt - known)
+            row.cold = self._index.ghosts.thrashes and not answers
         self._index.use_root(root)
         self.rows[row.tail] = row
         self._limit_checkpoints()  # somebody else's tail may have become a part
@@ -295,14 +298,32 @@ class PrefixCache:
         return self._store.given_back
 
     def hot_bytes(self, now: float, window_s: float = HALF_LIFE_S) -> int:
-        """Bytes of the tokens in sealed parts that nobody holds and that were hit at least twice in
-        the last `window_s` seconds before `now`, of the cache's clock: what of the hot set eviction
-        could take (algorithms §2.8)."""
-        return self._index.hot_tokens(now - window_s) * self.cost.bytes_per_token
+        """Bytes in sealed parts that nobody holds and that were hit at least twice in the last
+        `window_s` seconds before `now`, of the cache's clock: what of the hot set eviction could
+        take (algorithms §2.8). Windows and states at which such a hit ended are in it."""
+        num_tokens, checkpoints = self._index.hot(now - window_s)
+        extras = sum(self._store.extra_bytes(each.part) for each in checkpoints)
+        return num_tokens * self.cost.bytes_per_token + extras
 
-    def bytes_of_clients(self) -> dict[str, int]:
-        """Bytes by client of what it alone has used; what several use is nobody's."""
-        return dict(self._index.shares.bytes_of)
+    def hot_bytes_of(self, match: Match, now: float, window_s: float = HALF_LIFE_S) -> int:
+        """What of `hot_bytes` a match would hold."""
+        num_tokens, checkpoint = 0, match.checkpoint
+        page: Page | None = match.last
+        while page is not None and page.part is not None:
+            if page.is_hot(now - window_s):
+                num_tokens += min(free_tokens(page), max(0, match.num_tokens - page.start))
+            page = page.parent
+        hot = checkpoint is not None and is_free_and_hot(checkpoint, now - window_s)
+        extras = self._store.extra_bytes(checkpoint.part) if checkpoint and hot else 0
+        return num_tokens * self.cost.bytes_per_token + extras
+
+    def keep_hot(self, now: float, window_s: float = HALF_LIFE_S) -> Reclaimed:
+        """The machine is short of memory: give up all but what is held and what is hot."""
+        keep = self.held_bytes() + self.hot_bytes(now, window_s)
+        spare = self.used_bytes - keep
+        return self._reclaimer.reclaim(
+            spare, Reason.MEMORY_PRESSURE, spares_hot_since=now - window_s
+        )
 
     def held_bytes(self) -> int:
         """Bytes that eviction cannot give back: open tails, and what holds need of sealed parts."""

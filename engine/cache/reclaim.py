@@ -7,6 +7,7 @@ give what only a hit at its own end needs: its recurrent state and its windows.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -57,11 +58,29 @@ class Reclaimer:
         self.offers = Offers(store, policy)
         self._untold: tuple[Evicted, ...] = ()
 
-    def reclaim(self, num_bytes: int, reason: Reason = Reason.CAPACITY) -> Reclaimed:
+    def reclaim(
+        self,
+        num_bytes: int,
+        reason: Reason = Reason.CAPACITY,
+        spares_hot_since: float = math.inf,
+    ) -> Reclaimed:
         """Give back at least `num_bytes` if the parts that nobody uses have that much; least
-        valuable first, leaves before what they stand on. Returns what was given back."""
+        valuable first, leaves before what they stand on. A part whose end was hit twice since some
+        second is spared. Returns what was given back."""
         target = self._store.given_back + num_bytes
-        return self._take(self._worth, lambda: target - self._store.given_back, reason)
+
+        def missing() -> int:
+            return target - self._store.given_back
+
+        if spares_hot_since == math.inf:
+            return self._take(self._worth, missing, reason)
+
+        def worth_unless_hot(part: Part) -> Worth | None:
+            offer = self.offers.of(part)
+            hot = offer and offer.kept and offer.kept.is_hot(spares_hot_since)
+            return None if hot else self._worth(part)
+
+        return self._take(worth_unless_hot, missing, reason)
 
     def limit_checkpoints(self, most_bytes: int) -> Reclaimed:
         """Give up the least valuable checkpoints until windows and states of sealed parts take at

@@ -28,8 +28,10 @@ __all__ = [
     "describe",
     "is_apple_silicon",
     "kind",
+    "peak_memory_bytes",
     "prepare",
     "total_memory_bytes",
+    "workspace_bytes",
 ]
 
 DeviceKind = Literal["apple-gpu", "cuda", "cpu"]
@@ -203,6 +205,22 @@ def default_step_target_s() -> float:
     """Seconds that a step may take while others are being answered."""
     prepare()
     return 0.6 if kind() == "cpu" else 0.1
+
+
+def workspace_bytes() -> int:
+    """What is kept beside weights and KV for the arrays of one forward pass, freed buffers that MLX
+    holds for the next one, Python and its libraries."""
+    prepare()
+    return _WORKSPACE_BYTES[kind()]
+
+
+def peak_memory_bytes() -> int:
+    """No less than the most memory that this process ever had: with a GPU, the most that was
+    resident and the most that its arrays took, be it at another moment. Does not load MLX."""
+    peak = machine.peak_process_bytes()
+    if (mlx := sys.modules.get("mlx.core")) is not None and kind() != "cpu":
+        peak += mlx.get_peak_memory()  # these lie outside of what is resident
+    return peak
 
 
 def apply_limits(kv_budget: int, weights_bytes: int) -> MemoryLimits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import resource
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ _CGROUP_ROOT = Path("/sys/fs/cgroup")
 _CGROUP_OF_PROCESS = Path("/proc/self/cgroup")
 _CPU_STATISTICS = Path("/proc/stat")
 _CPU_INFO = Path("/proc/cpuinfo")
+_STATUS = Path("/proc/self/status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,15 @@ def usable_cores() -> int:
     else:
         allowed = os.cpu_count() or 1
     return max(1, min([allowed, *(math.ceil(quota) for quota in _cgroup_core_quotas())]))
+
+
+def peak_process_bytes() -> int:
+    """The most memory that this process ever had resident."""
+    # Under Linux ru_maxrss would count what the process had been before it became this program.
+    for line in _read(_STATUS).splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes where there is no VmHWM
 
 
 def cpu_flags() -> frozenset[str]:

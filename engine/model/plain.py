@@ -14,6 +14,8 @@ from mlx.nn.layers.base import Module
 from mlx_lm.generate import generate_step, wired_limit
 from mlx_lm.models.cache import can_trim_prompt_cache, make_prompt_cache, trim_prompt_cache
 
+from engine.model.head import LastTokenHead
+
 
 class PlainModel:
     """One model and one KV cache of mlx-lm's own making. Used by the thread that made it.
@@ -23,6 +25,7 @@ class PlainModel:
 
     def __init__(self, model: Module, prefill_chunk: int) -> None:
         self._model: Any = model
+        self._head = LastTokenHead(model)
         self._prefill_chunk = prefill_chunk
         self._cache: list[Any] = make_prompt_cache(model)
         self._tokens: list[int] = []  # whose KV stands in the cache
@@ -57,7 +60,8 @@ class PlainModel:
         self._forward(prefix[len(self._tokens) :])
 
     def extend(self, suffix: Sequence[int]) -> float:
-        """Prefill `suffix` on top of what is in place: no cache can do with less work."""
+        """Prefill `suffix` on top of what is in place, with the logits of its last token alone: no
+        cache can do with less work."""
         with wired_limit(self._model):
             started = time.perf_counter()
             self._forward(suffix)
@@ -78,7 +82,8 @@ class PlainModel:
         """Append tokens and choose the next one, in as few forward passes as the chunk allows."""
         for start in range(0, len(tokens), self._prefill_chunk):
             chunk = mx.array(list(tokens[start : start + self._prefill_chunk]))
-            logits = self._model(chunk[None], cache=self._cache)[:, -1]
+            with self._head.narrowed((chunk.size,)):
+                logits = self._model(chunk[None], cache=self._cache)[:, -1]
             mx.eval(mx.argmax(logits, axis=-1), [cache.state for cache in self._cache])
         self._tokens += tokens
 

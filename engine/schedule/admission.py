@@ -7,6 +7,7 @@ credited: a matched token costs nothing unless nobody held it before (S0-14).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from engine.cache.prefix_cache import Match, PrefixCache
@@ -40,7 +41,7 @@ class Admission:
     ) -> None:
         self._cache = cache
         self._choice = ModeChoice(mode)
-        self._hot_bytes = 0
+        self._hot_bytes, self._looked_at = 0, math.inf
         self.budget = budget
         self.max_running = max_running
         self.slack_tokens = GROWTH_SLACK_TOKENS
@@ -60,12 +61,14 @@ class Admission:
     @property
     def reserve_bytes(self) -> int:
         """Bytes that stay for the hot set while requests run beside each other."""
-        share = HOT_SHARE[self.mode]
-        return int(share * min(self._hot_bytes, MOST_HOT_SHARE * self.budget))
+        return self._reserve(self._hot_bytes)
+
+    def _reserve(self, hot_bytes: int) -> int:
+        return int(HOT_SHARE[self.mode] * min(hot_bytes, MOST_HOT_SHARE * self.budget))
 
     def refresh(self, now: float) -> None:
         """Look again at what is hot."""
-        self._hot_bytes = self._cache.hot_bytes(now)
+        self._hot_bytes, self._looked_at = self._cache.hot_bytes(now), now
 
     def started(self, job: Job) -> None:
         """A request was admitted for the first time."""
@@ -94,7 +97,10 @@ class Admission:
         if running:
             tokens = _expected_tokens(job, self._usual_answer())
         need = self._cache.newly_held_bytes(match) + self._append_bytes(tokens - match.num_tokens)
-        reserve = self.reserve_bytes if running else 0
+        reserve = 0
+        if running:  # what is hot and becomes its own is in its need
+            own = self._cache.hot_bytes_of(match, self._looked_at)
+            reserve = self._reserve(max(0, self._hot_bytes - own))
         promised = self._cache.held_bytes() + self.reserved_bytes(running)
         return promised + need + reserve - self.budget
 
@@ -104,7 +110,7 @@ class Admission:
         more = self._cache.newly_held_bytes(match) + self._cache.cost.end_bytes(match.num_tokens)
         return self._cache.held_bytes() + self.reserved_bytes(running) + more <= self.budget
 
-    def make_room(self, num_bytes: int) -> int:
+    def bytes_to_evict(self, num_bytes: int) -> int:
         """Bytes to evict so that `num_bytes` more can be allocated; not positive if there is room.
         A little more than asked for is evicted at a time, so that a full cache is not searched at
         every step."""
@@ -115,14 +121,15 @@ class Admission:
         """Bytes by which the budget would be passed if `num_bytes` more were allocated."""
         return self._cache.used_bytes + num_bytes - self.budget
 
-    def capacity(self) -> Capacity:
-        """B_max as the traffic is now: requests that fit beside the reserve, and the cap that was
-        set by hand wins. At least one may always run."""
+    def capacity(self, pinned_bytes: int = 0) -> Capacity:
+        """B_max as the traffic is now: requests that fit beside pins and the reserve, and the cap
+        that was set by hand wins. At least one may always run."""
         cost = self._cache.cost
         mean = self.traffic.mean_own_tokens
         each = cost.append_bytes(round(mean)) / round(mean) if mean >= 1 else 0.0
-        fitting = most_running(self.budget, self.reserve_bytes, mean, each)
-        known = self.traffic.num_prompts >= ENOUGH and fitting
+        free = self.budget - pinned_bytes
+        fitting = most_running(free, self.reserve_bytes, mean, each)
+        known = self.traffic.num_prompts >= ENOUGH and each > 0
         return Capacity(
             mode=self.mode,
             max_running=max(1, min(fitting, self.max_running)) if known else self.max_running,

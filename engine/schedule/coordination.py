@@ -49,7 +49,6 @@ class Coordinator:
         if not decision.waited:
             return False
         leader = shared.leader
-        leader.boosted = min(leader.boosted, job.priority)
         leader.stop_at(shared.boundary)
         saved = shared.boundary - match.num_tokens
         until = now + decision.wait_s + PATIENCE_S + saved * PATIENCE_PER_TOKEN_S

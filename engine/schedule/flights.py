@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.config import Release
+from engine.request import Priority
 from engine.schedule.job import Job
 from engine.schedule.order import Key
 
@@ -42,12 +43,21 @@ class Parked:
 class Flights:
     """All leaders and all who wait for one.
 
-    `unit` is what a published boundary is a multiple of, in tokens.
+    `unit` is what a published boundary is a multiple of, in tokens. With `stops`, a leader can be
+    taken up only where it has stopped to leave a checkpoint: ahead of where it stands, and before
+    its last token.
     """
 
-    def __init__(self, release: Release = Release.BOUNDARY_PUBLISHED, unit: int = 16) -> None:
+    def __init__(
+        self,
+        release: Release = Release.BOUNDARY_PUBLISHED,
+        unit: int = 16,
+        *,
+        stops: bool = False,
+    ) -> None:
         self._release = release
         self._unit = unit
+        self._stops = stops
         self._leaders: dict[Job, None] = {}  # in the order in which they began
         self._parked: dict[Job, Parked] = {}
         # No boundary that a leader is waited for lies lower, and nobody's time is up earlier.
@@ -80,6 +90,7 @@ class Flights:
         """A leader is one no longer: it ended, or it has lost its row. Unknown ones are no error:
         not every request leads."""
         self._leaders.pop(job, None)
+        job.boosted, job.lent = Priority.PIN, None
 
     def find(self, job: Job, num_cached: int) -> Shared | None:
         """The leader that will have most of a request's tokens, more than are cached by at least a
@@ -93,6 +104,8 @@ class Flights:
             boundary = self.common(leader, job) or 0
             if boundary - num_cached < self._unit:
                 continue
+            if self._stops and self.asks_again and boundary <= _stands_at(leader):
+                continue  # it has gone past, and left nothing there
             if best is None or (boundary, _stands_at(leader)) > (
                 best.boundary,
                 _stands_at(best.leader),
@@ -105,22 +118,26 @@ class Flights:
         not even one."""
         if leader.request.salt != job.request.salt:
             return None
-        most = min(len(leader.tokens), job.match_limit)
+        most = min(len(leader.tokens) - int(self._stops), job.match_limit)
         return _common(job.tokens, leader.tokens, most) // self._unit * self._unit or None
 
     def park(self, job: Job, shared: Shared, until: float, lent: Key | None = None) -> None:
-        """A request waits for a leader, and lends it its place in the order."""
+        """A request waits for a leader, and lends it its class and its place in the order."""
         assert shared.leader in self._leaders
         assert job not in self._leaders
-        self._parked[job] = Parked(job, shared.leader, shared.boundary, until, lent)
-        _lend(shared.leader, lent)
+        self._parked[job] = parked = Parked(job, shared.leader, shared.boundary, until, lent)
+        _lend(parked)
         lowest = self._lowest.get(shared.leader, shared.boundary)
         self._lowest[shared.leader] = min(lowest, shared.boundary)
         self._earliest = min(self._earliest, until)
 
     def forget(self, job: Job) -> bool:
         """A request ends while it waits. Returns whether it did wait."""
-        return self._parked.pop(job, None) is not None
+        parked = self._parked.pop(job, None)
+        if parked is None:
+            return False
+        self._lend_again([parked.leader])
+        return True
 
     def wake(self, now: float, published: Callable[[Job], int]) -> list[Parked]:
         """Those who need wait no longer, in order of arrival: their boundary is `published`, their
@@ -140,10 +157,8 @@ class Flights:
             del self._parked[parked.job]
         self._earliest = min((parked.until for parked in self._parked.values()), default=math.inf)
         self._lowest = {}
-        for leader in self._leaders:
-            leader.lent = None
+        self._lend_again(self._leaders)
         for parked in self._parked.values():
-            _lend(parked.leader, parked.lent)
             lowest = self._lowest.get(parked.leader, parked.boundary)
             self._lowest[parked.leader] = min(lowest, parked.boundary)
         return sorted(ready, key=lambda parked: parked.job.urgency)
@@ -158,10 +173,23 @@ class Flights:
             case Release.PREFILL_FINISHED:
                 return math.inf if leader.num_generated else -1
             case _:
-                return published(leader)
+                leads = _still_leads(leader, self._release)
+                return published(leader) if leads else math.inf
+
+    def _lend_again(self, leaders: Iterable[Job]) -> None:
+        """What leaders have of those who wait, once some of them wait no longer. One that has lost
+        its row stands in the queue, where its place must not change."""
+        anew = {leader for leader in leaders if leader in self._leaders}
+        for leader in anew:
+            leader.boosted, leader.lent = Priority.PIN, None
+        for parked in self._parked.values():
+            if parked.leader in anew:
+                _lend(parked)
 
 
-def _lend(leader: Job, lent: Key | None) -> None:
+def _lend(parked: Parked) -> None:
+    leader, lent = parked.leader, parked.lent
+    leader.boosted = min(leader.boosted, parked.job.priority)
     if lent is not None and (leader.lent is None or lent < leader.lent):
         leader.lent = lent
 

@@ -34,7 +34,8 @@ class Job:
     pin that the job warms, if any. `checkpoints` are the positions at which its prefill stops to
     leave one. `hold` keeps what was published for a follower until it starts; `decision` tells
     whether it waited for another and why, `parked_at` since when it does. `turn` is the number of
-    the latest chunk of its prompt, over all jobs.
+    the latest chunk of its prompt, over all jobs. `aside_at` is since when it waits after a
+    preemption; `aside_prefill_s` and `aside_decode_s` are how long it has, in either phase.
     """
 
     request: Request
@@ -46,6 +47,7 @@ class Job:
     sampler: Any = None
     stream: Any = None
     checkpoints: tuple[int, ...] = ()
+    aged: bool = False  # has waited so long that it is as urgent as any other
     boosted: Priority = Priority.PIN  # the priority of the most urgent request that waits for it
     lent: Key | None = None  # the best place in the order among those who wait for it
     patient: bool = True  # whether it may still wait for what another computes
@@ -56,8 +58,12 @@ class Job:
     num_computed: int = 0  # when it was sent back to the queue
     num_generated: int = 0
     num_preemptions: int = 0
+    stood: Standing | None = None  # of the row that it lost
     parked_at: float = 0.0
     parked_s: float = 0.0
+    aside_at: float = 0.0
+    aside_prefill_s: float = 0.0
+    aside_decode_s: float = 0.0
     admitted_at: float = 0.0
     first_token_at: float = 0.0
     last_token_at: float = 0.0
@@ -80,11 +86,14 @@ class Job:
     @property
     def priority(self) -> Priority:
         """Its own, or that of a more urgent request which waits for it."""
-        return min(self.request.priority, self.boosted)
+        own = Priority.INTERACTIVE if self.aged else self.request.priority
+        return min(own, self.boosted)
 
     @property
     def standing(self) -> Standing:
         """How much what it computes matters to others."""
+        if self.stood is not None:
+            return self.stood
         if self.pin:
             return Standing.TEMPLATE
         interactive = self.request.priority is Priority.INTERACTIVE
@@ -151,14 +160,31 @@ class Job:
             return 0
         return max(0, min(self.num_cached, self.decision.boundary) - self.decision.num_cached)
 
+    def sent_back(self, now: float) -> None:
+        """It has lost its row and waits again."""
+        self.aside_at = now
+
+    def went_on(self, now: float) -> None:
+        """It has a row again."""
+        self.aside_prefill_s, self.aside_decode_s = self._aside(now)
+        self.aside_at = 0.0
+
+    def _aside(self, now: float) -> tuple[float, float]:
+        """Seconds that it has waited after preemptions, before and after its first token."""
+        more_s = now - self.aside_at if self.aside_at else 0.0
+        if self.first_token_at:
+            return self.aside_prefill_s, self.aside_decode_s + more_s
+        return self.aside_prefill_s + more_s, self.aside_decode_s
+
     def timings(self, now: float) -> Timings:
         admitted = self.admitted_at or now
         first = self.first_token_at or now
+        aside_prefill_s, aside_decode_s = self._aside(now)
         return Timings(
-            queue_s=admitted - self.submitted_at,
+            queue_s=admitted - self.submitted_at + aside_prefill_s + aside_decode_s,
             parked_s=self.parked_s + (now - self.parked_at if self.parked_at else 0.0),
-            prefill_s=first - admitted,
-            decode_s=now - first,
+            prefill_s=first - admitted - aside_prefill_s,
+            decode_s=now - first - aside_decode_s,
             ttft_s=self.first_token_at - self.submitted_at if self.first_token_at else 0.0,
             total_s=now - self.submitted_at,
         )

@@ -34,11 +34,10 @@ class WaitQueue:
         first = self._jobs[:most]
         return [job for job in first if job.urgency[:2] == first[0].urgency[:2]]
 
-    def first_of(self, priority: Priority) -> Job | None:
-        """The first of a class, if there is any."""
-        at = bisect.bisect_left(self._jobs, priority, key=lambda job: job.priority)
-        found = self._jobs[at] if at < len(self._jobs) else None
-        return found if found is not None and found.priority is priority else None
+    def behind(self, priority: Priority) -> list[Job]:
+        """All of less urgent classes."""
+        at = bisect.bisect_right(self._jobs, priority, key=lambda job: job.priority)
+        return self._jobs[at:]
 
     def add(self, job: Job) -> None:
         bisect.insort(self._jobs, job, key=lambda waiting: waiting.urgency)

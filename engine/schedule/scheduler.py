@@ -27,7 +27,7 @@ _LOOK_AHEAD = (
 )
 _MOST_LOOKS = 32  # waiting jobs that a step looks at: those who run wait for it
 _REFRESH_S = 0.5
-BACKGROUND_PATIENCE_S = 120.0
+PATIENCE_S = 120.0  # of what is less urgent than a request of a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ class Scheduler:
         self._jobs: dict[str, Job] = {}
         self._running: dict[Job, None] = {}  # in the order in which they started
         self._queue = WaitQueue()
-        self._flights = Flights(release, cache.page_tokens)
+        self._flights = Flights(release, cache.page_tokens, stops=not cache.cost.dense)
         self._turns = itertools.count(1)
-        self._refreshed_at = float("-inf")
+        self._refreshed_at = self._aged_at = float("-inf")
         self.rate = PrefillRate()
         self.cost = PrefillCost()
         self.share = StepShare()
@@ -108,8 +108,9 @@ class Scheduler:
 
     @property
     def num_parked(self) -> int:
-        """Of those that wait, how many wait for what another computes."""
-        return self._flights.num_parked
+        """Of the requests that wait, how many wait for what another computes. Warming a pin is no
+        request."""
+        return sum(not parked.job.pin for parked in self._flights.parked)
 
     @property
     def waits_for(self) -> Waits:
@@ -152,7 +153,7 @@ class Scheduler:
         self._flights.end(job)
         self._let_go(job)
         if job.row is None:
-            if not self._flights.forget(job):
+            if not self._flights.forget(job) and job in self._queue:
                 self._queue.remove(job)
         else:
             del self._running[job]
@@ -160,6 +161,7 @@ class Scheduler:
                 self._cache.abandon_row(job.row)
             else:
                 self._cache.close_row(job.row)
+            job.row = None  # whoever still knows the job keeps no KV with it
         self._queue.look_again()
 
     def memory_freed(self) -> None:
@@ -170,7 +172,8 @@ class Scheduler:
 
     def admit(self, now: float) -> tuple[list[Job], list[Job]]:
         """Start waiting jobs as far as rows and memory allow. Returns those that started, and those
-        that can never start, because they do not fit although nothing else runs."""
+        that can never start, because they do not fit although nothing else runs: they are live
+        until they are removed."""
         started: list[Job] = []
         hopeless: list[Job] = []
         self._wake(now)
@@ -180,7 +183,7 @@ class Scheduler:
         for _ in range(_MOST_LOOKS):
             if not self._queue or self._queue.blocked:
                 break
-            self._look_what_is_hot(now)
+            self.look_what_is_hot(now)
             job = self._next_waiting(known)
             match, running = self._match(job), self.running
             if running and self._coordinator.parks(job, match, prefills, now):
@@ -188,18 +191,18 @@ class Scheduler:
                 self._let_go(job)
                 continue
             if len(running) >= self._max_running:
-                if self._set_aside(job):
+                if self._set_aside(job, now):
                     continue
                 self._queue.waits_for = Waits.ROWS
                 break
             if self._admission.shortfall_bytes(job, running, match) > 0:
-                if self._set_aside(job) or self.let_go_kept(job):
+                if self._set_aside(job, now) or self.let_go_kept(job):
                     continue
                 if running:
                     self._queue.waits_for = Waits.MEMORY
                     break
+                self._queue.remove(job)
                 hopeless.append(job)
-                self.remove(job)
                 continue
             self._start(job, now)
             started.append(job)
@@ -215,22 +218,21 @@ class Scheduler:
         }
 
     def _age(self, now: float) -> None:
-        """Work in the background that has waited long enough is as urgent as any other: else a
-        house that never rests would never come to it."""
-        waiting = self._queue.first_of(Priority.BACKGROUND)
-        for job in (waiting, *self._running):
-            if (
-                job is not None
-                and job.priority is Priority.BACKGROUND
-                and now - job.submitted_at > BACKGROUND_PATIENCE_S
-            ):
-                if job is waiting:
+        """Work in the background and pins that have waited long enough are as urgent as any other:
+        else a house that never rests would never come to them."""
+        if now - self._aged_at < _REFRESH_S:
+            return
+        self._aged_at = now
+        for job in [*self._queue.behind(Priority.INTERACTIVE), *self._running]:
+            if job.priority is not Priority.INTERACTIVE and now - job.submitted_at > PATIENCE_S:
+                if job.row is None:
                     self._queue.remove(job)
-                job.boosted = Priority.INTERACTIVE
-                if job is waiting:
+                job.aged = True
+                if job.row is None:
                     self._queue.add(job)
 
-    def _look_what_is_hot(self, now: float) -> None:
+    def look_what_is_hot(self, now: float) -> None:
+        """It changes with time alone; a look now and then will do."""
         if now - self._refreshed_at >= _REFRESH_S:
             self._refreshed_at = now
             self._admission.refresh(now)
@@ -260,6 +262,7 @@ class Scheduler:
             owner=job.request.id,
             client=job.request.client,
             standing=job.standing,
+            goes_on=job.stood is not None,
         )
         self._running[job] = None
         self._let_go(job)
@@ -268,6 +271,7 @@ class Scheduler:
         if not job.admitted_at:
             job.admitted_at = now
             job.num_cached = row.num_cached
+        job.went_on(now)
         self._flights.begin(job)
         self._coordinator.mark_junctions(job, self._queue)
 
@@ -321,19 +325,20 @@ class Scheduler:
 
     # Giving up a row
 
-    def make_way(self) -> Job | None:
+    def make_way(self, now: float) -> Job | None:
         """Running KV cannot grow: send somebody back to the queue, who goes on later from what is
         left of what it published; the least urgent, who started last. None where nobody can go,
         since somebody must run."""
         if len(self._running) <= 1:
             return None
-        victim = max(self._running, key=lambda job: (job.priority, job.admitted_at))
+        # Of several that started in one step, the last: they stand in the order of their starts.
+        victim = max(reversed(self._running), key=lambda job: (job.priority, job.admitted_at))
         victim.num_preemptions += 1
-        self._send_back(victim)
+        self._send_back(victim, now)
         self._queue.waits_for = Waits.MEMORY  # until somebody ends
         return victim
 
-    def _set_aside(self, job: Job) -> bool:
+    def _set_aside(self, job: Job, now: float) -> bool:
         """Make room for a more urgent job: send a running one that only fills the cache back to the
         queue. It loses nothing, since what it computed stays findable. False if there is none."""
         fillers = [
@@ -342,13 +347,15 @@ class Scheduler:
             if not other.max_tokens and other.priority > job.priority
         ]
         if fillers:
-            self._send_back(max(fillers, key=lambda other: other.urgency))
+            self._send_back(max(fillers, key=lambda other: other.urgency), now)
         return bool(fillers)
 
-    def _send_back(self, job: Job) -> None:
+    def _send_back(self, job: Job, now: float) -> None:
         assert job.row is not None
+        job.sent_back(now)
         self._flights.end(job)
         job.tokens, job.num_computed = job.row.tokens[:], job.row.num_computed
+        job.stood = job.row.standing
         self._cache.close_row(job.row)
         job.row = None
         del self._running[job]

@@ -55,6 +55,10 @@
         <translation>여러 요청이 함께 들어올 때</translation>
     </message>
     <message>
+        <source>For this run, as the command line says: {choice}.</source>
+        <translation>{choice} (명령줄에서 지정, 이번 실행에만 적용)</translation>
+    </message>
+    <message>
         <source>Keep prefixes warm (recommended)</source>
         <translation>프리픽스 예열 유지(권장)</translation>
     </message>
@@ -171,6 +175,10 @@
     <message>
         <source>Never more than this, however much memory is free. Automatic stops at {number}.</source>
         <translation>메모리가 아무리 남아도 이보다 많이 시작하지 않습니다. 자동일 때는 최대 {number}개입니다.</translation>
+    </message>
+    <message>
+        <source>{number} for this run, as the command line says.</source>
+        <translation>{number}개 (명령줄에서 지정, 이번 실행에만 적용)</translation>
     </message>
     <message>
         <source>Automatic</source>
@@ -681,6 +689,10 @@
     <message>
         <source>Computed prompts stay in it for reuse, beside the answers being written. The model comes on top.</source>
         <translation>계산한 프롬프트를 재사용하기 위해, 작성 중인 응답과 함께 보관합니다. 모델이 쓰는 메모리는 별도입니다.</translation>
+    </message>
+    <message>
+        <source>{size} for this run, as the command line says.</source>
+        <translation>{size} (명령줄에서 지정, 이번 실행에만 적용)</translation>
     </message>
     <message>
         <source>How many tokens fit is known once a model is loaded.</source>
@@ -1680,10 +1692,6 @@
         <translation>지난 {time} 동안 적중률 {before} → {after}: 메모리가 부족하여 요청이 자리를 내주어야 했습니다. 프롬프트 때문이 아닙니다.</translation>
     </message>
     <message>
-        <source>Hit rate {before} → {after} in the last {time}: computed prompts were given up as memory was short; it is not the prompts.</source>
-        <translation>지난 {time} 동안 적중률 {before} → {after}: 메모리가 부족하여 계산한 프롬프트를 비웠습니다. 프롬프트 때문이 아닙니다.</translation>
-    </message>
-    <message>
         <source>Hit rate {before} → {after} in the last {time}: more prompts began with something new.</source>
         <translation>지난 {time} 동안 적중률 {before} → {after}: 새로운 내용으로 시작하는 프롬프트가 늘었습니다.</translation>
     </message>
@@ -1708,8 +1716,16 @@
         <translation>요청 하나에 필요한 토큰은 최근 평균 {tokens}개입니다. 응답과 예열되지 않은 프롬프트 부분을 합한 값입니다.</translation>
     </message>
     <message>
-        <source>Prefixes that were used again lately take {size}.</source>
-        <translation>최근에 다시 사용된 프리픽스의 크기는 {size}입니다.</translation>
+        <source>Hit rate {before} → {after} in the last {time}: what was asked for again had been given up as memory was short; it is not the prompts.</source>
+        <translation>지난 {time} 동안 적중률 {before} → {after}: 다시 요청된 내용이 메모리 부족으로 이미 비워져 있었습니다. 프롬프트 때문이 아닙니다.</translation>
+    </message>
+    <message>
+        <source>Hit rate {before} → {after} in the last {time}: a model was started, with nothing warm yet; what is asked for again will be.</source>
+        <translation>지난 {time} 동안 적중률 {before} → {after}: 모델이 시작되어 아직 준비된 프리픽스가 없었습니다. 다시 요청하면 준비되어 있습니다.</translation>
+    </message>
+    <message>
+        <source>Besides pinned ones and those in use, prefixes that were used again lately take {size}.</source>
+        <translation>고정된 것과 사용 중인 것을 제외하고, 최근에 다시 사용된 프리픽스의 크기는 {size}입니다.</translation>
     </message>
     <message>
         <source>Nobody waits</source>
@@ -2069,12 +2085,16 @@
         <translation>응답이 완성되기 전에 클라이언트가 연결을 닫았거나 온돌이 중단되었습니다. 이미 계산한 프롬프트는 계속 재사용할 수 있습니다.</translation>
     </message>
     <message>
-        <source>Ondol could not complete this request, and told the client so. The log, which Settings opens, has the reason.</source>
-        <translation>온돌이 이 요청을 완료하지 못했으며 클라이언트에 이를 알렸습니다. 이유는 설정에서 열 수 있는 로그에 있습니다.</translation>
+        <source>Ondol could not complete this request, or not within the time that the client had set, and told the client so. The log, which Settings opens, has more.</source>
+        <translation>온돌이 이 요청을 완료하지 못했거나 클라이언트가 정한 시간 안에 끝내지 못했으며, 클라이언트에 이를 알렸습니다. 자세한 내용은 설정에서 열 수 있는 로그에 있습니다.</translation>
     </message>
     <message>
         <source>Did not wait for another request that was computing the same beginning ({tokens} tokens). First word expected after {compute} this way, {wait} by waiting.</source>
         <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 기다리지 않았습니다. 첫 단어까지 예상 시간은 이대로 {compute}, 기다리면 {wait}였습니다.</translation>
+    </message>
+    <message>
+        <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens), and ended before that was ready.</source>
+        <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 {parked} 동안 기다렸지만, 준비되기 전에 끝났습니다.</translation>
     </message>
     <message>
         <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens). First word expected after {wait} this way, {compute} by computing it again.</source>

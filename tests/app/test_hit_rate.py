@@ -18,8 +18,8 @@ def after(rate: float, tokens: int = 10_000, **losses: int) -> Span:
     "lately",
     [
         after(0.95),
-        after(0.81, preemptions=9, recomputed_tokens=9000, evicted_pages=900),
-        after(0.0, tokens=999, preemptions=1, recomputed_tokens=999, evicted_pages=99),
+        after(0.81, preemptions=9, recomputed_tokens=9000, lost_tokens=14_400),
+        after(0.0, tokens=999, preemptions=1, recomputed_tokens=999, lost_tokens=1584),
         Span(),
     ],
     ids=["rose", "fell by less than a tenth", "too few tokens", "no request"],
@@ -29,27 +29,26 @@ def test_there_is_nothing_to_say(lately: Span) -> None:
 
 
 def test_before_anything_is_known_there_is_nothing_to_say() -> None:
-    assert why_it_fell(Span(), after(0.2, evicted_pages=900)) is Cause.NOTHING
+    assert why_it_fell(Span(), after(0.2, lost_tokens=14_400)) is Cause.NOTHING
 
 
-def test_a_fall_without_losses_is_the_prompts() -> None:
-    assert why_it_fell(WARM, after(0.3)) is Cause.NEW_PROMPTS
-
-
-# From 90 % to 30 % of 10,000 tokens 6,000 were missed, a quarter of which is 1,500 tokens or 94
-# pages.
+# From 90 % to 30 % of 10,000 tokens 6,000 were missed, a quarter of which is 1,500 tokens.
 
 
 @pytest.mark.parametrize(
     ("lately", "cause"),
     [
-        (after(0.3, evicted_pages=94), Cause.EVICTION),
-        (after(0.3, evicted_pages=93), Cause.NEW_PROMPTS),
+        (after(0.3, new_tokens=1500), Cause.NEW_PROMPTS),
+        (after(0.3, new_tokens=1499), Cause.NOTHING),
+        (after(0.3, new_tokens=7000, starts=1), Cause.START),
+        (after(0.3, lost_tokens=1500, new_tokens=5500), Cause.EVICTION),
+        (after(0.3, lost_tokens=1499, new_tokens=5501), Cause.NEW_PROMPTS),
+        (after(0.3, lost_tokens=1500, new_tokens=5500, starts=1), Cause.EVICTION),
         (after(0.3, preemptions=1, recomputed_tokens=1500), Cause.PREEMPTION),
-        (after(0.3, preemptions=1, recomputed_tokens=1499), Cause.NEW_PROMPTS),
-        (after(0.3, preemptions=1, recomputed_tokens=700, evicted_pages=50), Cause.PREEMPTION),
-        (after(0.3, preemptions=2, evicted_pages=94), Cause.PREEMPTION),
-        (after(0.3, preemptions=1), Cause.NEW_PROMPTS),
+        (after(0.3, preemptions=1, recomputed_tokens=1499, new_tokens=7000), Cause.NEW_PROMPTS),
+        (after(0.3, preemptions=1, recomputed_tokens=700, lost_tokens=800), Cause.PREEMPTION),
+        (after(0.3, preemptions=2, lost_tokens=1500), Cause.PREEMPTION),
+        (after(0.3, preemptions=1), Cause.NOTHING),
     ],
 )
 def test_losses_are_the_reason_if_they_are_a_fair_share(lately: Span, cause: Cause) -> None:
@@ -64,8 +63,8 @@ def test_a_sudden_fall_at_a_preemption_is_not_taken_for_diverse_prompts() -> Non
         computed_tokens=13_800,
         preemptions=12,
         recomputed_tokens=4000,
-        evicted_pages=300,
+        lost_tokens=4800,
     )
     assert why_it_fell(before, lately) is Cause.PREEMPTION
-    quiet = Span(reused_tokens=6200, computed_tokens=13_800)
+    quiet = Span(reused_tokens=6200, computed_tokens=13_800, new_tokens=13_800)
     assert why_it_fell(before, quiet) is Cause.NEW_PROMPTS

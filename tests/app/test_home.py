@@ -98,10 +98,10 @@ def test_the_desk_knows_the_folder_of_the_command_line(
     home: Home, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.start()
-    assert home.desk.given_model == settings.model
+    assert home.desk.given == settings
     monkeypatch.setattr(catalog, "check_folder", lambda _: None)
     home.desk.use_model(tmp_path / "other").result(20)
-    assert home.desk.given_model is None
+    assert home.desk.given.model is None
 
 
 def test_a_folder_whose_name_is_no_utf8_breaks_no_metrics(

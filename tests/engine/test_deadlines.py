@@ -3,12 +3,14 @@ computed stays."""
 
 from __future__ import annotations
 
+import gc
 import queue
 import threading
 import time
 
 import pytest
 
+from engine.cache.part import Part
 from engine.commands import Cancel, Pause, Stop, Submit
 from engine.errors import DeadlinePassed
 from engine.request import Failed, FinishReason
@@ -108,3 +110,28 @@ def test_the_loop_wakes_for_a_deadline_while_it_is_paused() -> None:
         inbox.put(Stop())
         thread.join(10.0)
     overdue(loop, "waits")
+
+
+def test_whoever_ended_before_its_deadline_keeps_no_memory_until_then() -> None:
+    loop = make_loop()
+    loop.submit(request("quick", PROMPT[:100], 4, deadline_s=3600))
+    loop.step()
+    job = loop.scheduler.get("quick")
+    assert job.row is not None
+    serial = job.row.tail.serial
+    loop.finish_all()
+    assert job.row is None
+    loop.cache.reclaim(loop.cache.used_bytes)
+    gc.collect()
+    assert not [
+        each for each in gc.get_objects() if isinstance(each, Part) and each.serial == serial
+    ]
+
+
+def test_a_deadline_of_somebody_who_is_gone_wakes_nobody() -> None:
+    loop = make_loop()
+    loop.serve(request("quick", PROMPT[:100], 4, deadline_s=3600))
+    commands: queue.SimpleQueue[object] = queue.SimpleQueue()
+    commands.put(Pause(False))
+    loop.loop._await_command(commands)  # type: ignore[arg-type]
+    assert loop.loop._deadlines == []

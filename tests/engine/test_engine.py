@@ -20,8 +20,16 @@ from engine.errors import (
 )
 from engine.pins import PinSpec
 from engine.prompt.chat import Message
-from engine.request import Failed, Finished, FinishReason
-from engine.snapshot import EngineState, PinState
+from engine.request import (
+    Failed,
+    Finished,
+    FinishReason,
+    Priority,
+    RequestRecord,
+    Timings,
+    Usage,
+)
+from engine.snapshot import EngineState, PinState, Snapshot
 from tests.support.engine import CONTEXT_WINDOW, request, running_engine
 from tests.support.fake_runner import BYTES_PER_TOKEN, FakeRunner, expected_answer
 from tests.support.waiting import wait_until
@@ -158,7 +166,21 @@ def test_bad_requests_are_refused_at_once() -> None:
             engine.submit(request("refused", PROMPT))
         gate.opened.set()
         listener.wait("waits")
-    assert 1 <= refused.value.retry_after_s <= 60
+    assert refused.value.retry_after_s == 1
+
+
+def test_a_full_queue_says_when_there_will_be_room() -> None:
+    """16 at a time take 2 s each; what they had waited themselves does not count."""
+    timings = Timings(queue_s=32.0, prefill_s=1.0, decode_s=1.0, ttft_s=33.0, total_s=34.0)
+    record = RequestRecord(
+        "r", "", "fake", Priority.INTERACTIVE, FinishReason.STOP, Usage(10), timings, 1e9
+    )
+    with running_engine() as (engine, _, _):
+        for _ in range(16):
+            engine._keep_record(record)
+        assert len(engine.drain_records()) == 16, "somebody keeps the history"
+        waits_s = [engine._retry_after_s(Snapshot(num_waiting=number)) for number in (0, 255, 999)]
+    assert waits_s == [1, 32, 60]
 
 
 def test_answer_is_cut_to_the_context_window() -> None:
@@ -328,6 +350,24 @@ def test_another_model_gets_the_pins_too() -> None:
         assert engine.model.id == "other"
         engine.submit(request("there", PROMPT, 2))
         assert isinstance(listener.wait("there"), Finished)
+
+
+def test_what_was_counted_stays_counted_while_another_model_loads() -> None:
+    """Else whoever watches the totals would see evictions undone, and then done again."""
+    config = EngineConfig(kv_budget_bytes=1000 * BYTES_PER_TOKEN, check_integrity=True)
+    with running_engine(config) as (engine, _, listener):
+        for number in range(4):
+            engine.submit(request(f"r{number}", [number + 1] * 600, 2))
+            listener.wait(f"r{number}")
+        wait_until(lambda: engine.snapshot.totals.evicted_bytes > 0)
+        seen = [engine.snapshot]
+        engine.switch_model(engine._path.with_name("other"), "other")
+        while not engine.health.ok or engine.snapshot.totals.starts < 2:
+            seen.append(engine.snapshot)
+    evicted = [sum(each.num_bytes for each in one.evictions) for one in seen]
+    assert evicted == sorted(evicted)
+    assert evicted[0] > 0
+    assert (seen[0].totals.starts, seen[0].totals.new_tokens) == (1, 4 * 600)
 
 
 def test_a_request_that_can_never_fit_beside_the_pins_fails() -> None:

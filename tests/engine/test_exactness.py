@@ -132,7 +132,7 @@ def test_preempted_and_resumed(name: str, lost: bool) -> None:
         gate.submit(key, prompt, 14)
     for _ in range(6):
         gate.step()
-    victim = gate.scheduler.make_way()
+    victim = gate.scheduler.make_way(0.0)
     assert victim is not None
     assert 0 < victim.num_generated < 14
     if lost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.commands import Pressure
+from engine.config import Eviction
 from engine.memory_keeper import SHRUNK
 from tests.support.answers import answer_to
 from tests.support.engine import request, running_engine
@@ -46,3 +47,37 @@ def test_the_watchdog_hears_of_it() -> None:
         for now, notice in ((True, SHRUNK), (False, "")):
             short[0] = now
             wait_until(lambda notice=notice: engine.snapshot.notice == notice)  # type: ignore[misc]
+
+
+def test_what_is_hot_stays_before_what_is_worth_more() -> None:
+    """A template that nobody has used for an hour outranks it where room is made for others."""
+    loop = SteppedLoop(storage_step=16, eviction=Eviction.WORTH)
+    template, hot = prompt(1, 640), prompt(2)
+    loop.pin("policy", template, keep=False)
+    loop.finish_all()
+    loop.clock.now += 3600
+    for n in range(3):
+        loop.serve(request(f"hot{n}", hot, 1))
+    assert loop.cache.hot_bytes(loop.clock()) == 320 // 16 * 16 * BYTES_PER_TOKEN
+    loop.obey(Pressure(True))
+    assert loop.cache.match(hot).num_tokens >= 304
+    assert loop.cache.match(template).num_tokens < 640
+
+
+def test_states_of_what_is_hot_stay_with_it() -> None:
+    """Recurrent layers: without its state, what is hot could not be taken up."""
+    loop = SteppedLoop(storage_step=16, recurrent=True, eviction=Eviction.WORTH)
+    hot = prompt(1)
+    for n in range(6):
+        loop.serve(request(f"once{n}", prompt(10 + n), 1))
+    for n in range(3):
+        loop.serve(request(f"hot{n}", hot, 1))
+    found = loop.cache.match(hot, 319).num_tokens
+    assert found >= 304
+    state = loop.cache.cost.end_bytes(found)
+    assert state > 0
+    assert loop.cache.hot_bytes(loop.clock()) >= 304 * BYTES_PER_TOKEN + state
+    before = loop.cache.used_bytes
+    loop.obey(Pressure(True))
+    assert loop.cache.used_bytes < before
+    assert loop.cache.match(hot, 319).num_tokens == found

@@ -34,7 +34,7 @@ VLLM_NAMES = {
 }
 OWN_NAMES = {
     *("memory_bytes", "kv_budget_bytes", "kv_reserved_bytes", "kv_pinned_bytes"),
-    *("kv_free_bytes", "kv_hot_bytes", "kv_hot_reserve_bytes"),
+    *("kv_free_bytes", "kv_hot_bytes", "kv_hot_reserve_bytes", "process_peak_bytes"),
     *("max_running_requests", "mean_own_tokens", "admission_mode"),
     *("wait_or_compute_total", "request_parked_time_seconds_bucket"),
     *("evictions_total", "evicted_bytes_total", "engine_restarts_total"),
@@ -171,7 +171,9 @@ def test_phases_that_never_began_are_not_observed() -> None:
 
 def test_gauges_come_from_the_snapshot() -> None:
     metrics = EngineMetrics("m")
-    metrics.configured(16, 10, kv_budget=1000, weights=5000, dtype="float32")
+    metrics.configured(
+        16, 10, kv_budget=1000, weights=5000, dtype="float32", peak_memory=lambda: 7777
+    )
     found = samples(metrics)
     assert found["vllm:num_requests_running"] == 3
     assert found["vllm:num_requests_waiting"] == 2
@@ -182,6 +184,7 @@ def test_gauges_come_from_the_snapshot() -> None:
     assert found["ondol:memory_bytes{kind=kv_running}"] == 100
     assert found["ondol:memory_bytes{kind=kv_resident}"] == 150
     assert found["ondol:kv_budget_bytes"] == 1000
+    assert found["ondol:process_peak_bytes"] == 7777
     assert samples(metrics, Snapshot())["vllm:kv_cache_usage_perc"] == 0
 
 
@@ -239,7 +242,8 @@ def test_who_waited_for_another_and_what_may_run() -> None:
         metrics.finished(replace(record(FinishReason.STOP), timings=timings, decision=decision))
     metrics.finished(record(FinishReason.STOP))
     capacity = Capacity(AdmissionMode.BALANCED, 12, 300.5, 4000, 2000)
-    snapshot = replace(SNAPSHOT, capacity=capacity, num_waiting=5, num_parked=3)
+    queued = PinStatus("policy", PinState.QUEUED)  # warming it is no request
+    snapshot = replace(SNAPSHOT, capacity=capacity, num_waiting=6, num_parked=3, pins=(PIN, queued))
     found = samples(metrics, snapshot)
     assert found["ondol:wait_or_compute_total{choice=wait}"] == 2
     assert found["ondol:wait_or_compute_total{choice=compute}"] == 1

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from app.budget import KvLimits
 from app.paths import Paths
 from app.remove import Removal
+from app.settings import Settings
 from app.storage.aggregates import MINUTE_S, MinuteRow, minute_of
 from app.storage.settings_store import Preferences
 from engine.cache.cost import KVCost
@@ -77,7 +78,7 @@ class FakeDesk(FakeTemplates):
 
     snapshot: Snapshot = READY
     model: ModelInfo | None = MODEL
-    given_model: Path | None = None
+    given: Settings = field(default_factory=Settings)
     url: str = "http://127.0.0.1:8642"
     data_folder: Path = Path("/home/someone/.local/share/ondol")
     log_folder: Path = Path("/home/someone/.local/state/ondol/log")

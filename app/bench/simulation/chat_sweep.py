@@ -64,7 +64,8 @@ def _with_clients(
         max_running=clients,
         kv_budget_bytes=plan.pool_tokens * plan.model.bytes_per_token,
     )
-    simulated = SimulatedEngine(plan.model, config).run(chat(plan.chat, clients, plan.seed))
+    engine = SimulatedEngine(plan.model, config)
+    simulated = engine.run(chat(plan.chat, clients, plan.seed)).checked()
     result = _result(clients, simulated)
     say(
         f"chat, {clients} at a time: {100 * result.hit_rate:.0f} % found, "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.bench.errors import BenchError
 from engine.request import FinishReason, Usage
 from engine.snapshot import Totals
 
@@ -49,6 +50,13 @@ class Simulation:
     totals: Totals
     budget_bytes: int
     pool: tuple[PoolSample, ...]
+
+    def checked(self) -> Simulation:
+        """Itself. Raises BenchError where a request failed: its end would count as an answer."""
+        failed = next((outcome for outcome in self.outcomes if outcome.error), None)
+        if failed is not None:
+            raise BenchError(f"A simulated request failed: {failed.error}")
+        return self
 
     def outcome(self, request_id: str) -> Outcome:
         """Raises KeyError."""

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from app.bench.report import table, verdict_line
-from app.bench.results import Surroundings
+from app.bench.conditions import Surroundings
+from app.bench.report import ms, software, table
 from app.bench.simulation.chat_sweep import ChatPlan, ChatResult, knee
 from app.bench.simulation.model import SimulatedModel
 from app.bench.simulation.overhead import OverheadPlan, OverheadResult
 from app.bench.simulation.scenarios import ScenarioResult
 from app.bench.simulation.wait_sweep import PairResult, WaitPlan, WaitResult
-from app.bench.verdicts import Verdict, counted
+from app.bench.stats import estimated_mean
+from app.bench.verdict import Verdict, against_bars, counted, scaled, verdicts_json
 from engine.config import WaitOrCompute
 
 SCHEMA = "ondol-bench-simulate"
@@ -85,13 +86,10 @@ def verdicts(results: SimulateResults, plan: SimulatePlan) -> tuple[Verdict, ...
 def render(results: SimulateResults, conditions: Surroundings, plan: SimulatePlan) -> str:
     """The conditions, the tables and the verdicts, ready to print."""
     judged = verdicts(results, plan)
-    missed = sum(not verdict.met for verdict in judged)
     return "\n".join(
         [
             f"device    cores: {conditions.cores}, load before: {conditions.load_before:.2f}",
-            "versions  "
-            + ", ".join(f"{name} {version}" for name, version in conditions.versions.items()),
-            f"          on {conditions.platform}",
+            *software(conditions),
             "",
             *_chat_lines(plan.chat, results.chat),
             *_scenario_lines(plan.scenarios_on, results.scenarios),
@@ -101,10 +99,7 @@ def render(results: SimulateResults, conditions: Surroundings, plan: SimulatePla
                 for line in _wait_lines(wait_plan, result)
             ),
             *_overhead_lines(plan.overhead, results.overhead),
-            "Against the bars",
-            *(verdict_line(verdict, "run") for verdict in judged),
-            "",
-            f"{len(judged) - missed} of {len(judged)} bars met, {missed} missed.",
+            *against_bars(judged, "run"),
         ]
     )
 
@@ -133,10 +128,7 @@ def to_json(
             }
             for result in results.overhead
         ],
-        "verdicts": [
-            asdict(verdict) | {"met": verdict.met, "unsure": verdict.unsure}
-            for verdict in verdicts(results, plan)
-        ],
+        "verdicts": verdicts_json(verdicts(results, plan)),
     }
 
 
@@ -154,7 +146,7 @@ def _overhead(plan: OverheadPlan, result: OverheadResult) -> Verdict:
     return Verdict(
         f"schedule of a step, mean, {result.crowd.value}",
         plan.prompt_tokens,
-        counted(1000 * result.mean_s),
+        scaled(estimated_mean(result.seconds), 1000),
         OVERHEAD_MS,
         "ms",
     )
@@ -167,8 +159,8 @@ def _chat_lines(plan: ChatPlan, results: Sequence[ChatResult]) -> list[str]:
             str(result.concurrency),
             f"{result.num_requests:,}",
             f"{100 * result.hit_rate:.1f}",
-            _ms(result.ttft_p50_s),
-            _ms(result.ttft_p99_s),
+            ms(result.ttft_p50_s),
+            ms(result.ttft_p99_s),
             f"{result.tokens_per_s:,.0f}",
             str(result.num_preemptions),
             f"{100 * result.running_share:.0f}",
@@ -197,8 +189,8 @@ def _scenario_lines(model: SimulatedModel, results: Sequence[ScenarioResult]) ->
             f"{result.num_requests:,}",
             f"{result.prompt_tokens:,}",
             f"{result.computed_tokens:,}",
-            _ms(result.mean_ttft_s),
-            _ms(result.slowest_ttft_s),
+            ms(result.mean_ttft_s),
+            ms(result.slowest_ttft_s),
         )
         for result in results
     ]
@@ -210,7 +202,7 @@ def _wait_lines(plan: WaitPlan, result: WaitResult) -> list[str]:
         (
             f"{100 * pair.share:.0f}",
             f"{pair.stagger_s:g}",
-            *(_ms(pair.ttft_s[choice]) for choice in _CHOICES),
+            *(ms(pair.ttft_s[choice]) for choice in _CHOICES),
             f"{pair.over_better:.3f}",
         )
         for pair in result.pairs
@@ -270,7 +262,3 @@ def _wait_json(result: WaitResult) -> dict[str, Any]:
             for stagger_s, share in result.break_even.items()
         ],
     }
-
-
-def _ms(seconds: float) -> str:
-    return f"{1000 * seconds:,.0f}"

@@ -62,7 +62,7 @@ def play(scenario: Scenario, model: SimulatedModel, config: EngineConfig) -> Sce
     """One scenario with an empty cache. Raises BenchError."""
     if scenario.pool_tokens is not None:
         config = replace(config, kv_budget_bytes=scenario.pool_tokens * model.bytes_per_token)
-    simulated = SimulatedEngine(model, config).run(scenario.make())
+    simulated = SimulatedEngine(model, config).run(scenario.make()).checked()
     counted = [
         outcome for outcome in simulated.outcomes if outcome.request_id.startswith(scenario.counted)
     ]

@@ -81,14 +81,17 @@ def sweep(plan: WaitPlan, config: EngineConfig, say: Callable[[str], None]) -> W
 
 
 def _break_even(plan: WaitPlan, config: EngineConfig, stagger_s: float) -> float | None:
-    for share in _FINE_SHARES:
+    """The smallest share from which on waiting wins; None if it never does."""
+    wins: float | None = None
+    for share in reversed(_FINE_SHARES):
         waited, computed = (
             _mean_ttft_s(plan, config, choice, share, stagger_s)
             for choice in (WaitOrCompute.WAIT, WaitOrCompute.COMPUTE)
         )
-        if waited < computed:
-            return share
-    return None
+        if waited >= computed:
+            break
+        wins = share
+    return wins
 
 
 def _mean_ttft_s(
@@ -97,6 +100,7 @@ def _mean_ttft_s(
     """Of an engine that knows from another prompt what prefill takes."""
     engine = SimulatedEngine(plan.model, replace(config, wait_or_compute=choice))
     known = engine.run(burst(1, plan.prompt_tokens, 1, seed=2)).outcomes
-    simulated = engine.run(overlap(share, stagger_s, plan.prompt_tokens, plan.answer_tokens))
+    pair_of = overlap(share, stagger_s, plan.prompt_tokens, plan.answer_tokens)
+    simulated = engine.run(pair_of).checked()
     pair: tuple[Outcome, ...] = simulated.outcomes[len(known) :]
     return sum(outcome.ttft_s for outcome in pair) / len(pair)

@@ -40,7 +40,8 @@ ASLEEP_S = 5  # who was away for longer did not look, and nothing is known of th
 LEAST_PREFILL_TOKENS = 64  # the speed of shorter ones says more about their overhead
 
 _EVICTED = ("capacity", "quota", "checkpoint", "pressure")
-_COUNTED = ("reused", "computed", "preemptions", "recomputed", "evicted_pages", *_EVICTED)
+_MISSED = ("recomputed", "lost", "new", "starts")
+_COUNTED = ("reused", "computed", "preemptions", *_MISSED, *_EVICTED)
 
 translate = QCoreApplication.translate
 
@@ -53,7 +54,9 @@ class _Second:
     computed: float = 0.0
     preemptions: float = 0.0
     recomputed: float = 0.0
-    evicted_pages: float = 0.0
+    lost: float = 0.0
+    new: float = 0.0
+    starts: float = 0.0
     capacity: float = 0.0
     quota: float = 0.0
     checkpoint: float = 0.0
@@ -74,7 +77,9 @@ class _Second:
         self.computed += totals.prompt_tokens - totals.cached_tokens
         self.preemptions += totals.preemptions
         self.recomputed += totals.recomputed_tokens
-        self.evicted_pages += totals.evicted_pages
+        self.lost += totals.lost_tokens
+        self.new += totals.new_tokens
+        self.starts += totals.starts
         self.capacity += growth.evicted.capacity
         self.quota += growth.evicted.quota
         self.checkpoint += growth.evicted.checkpoint
@@ -123,8 +128,9 @@ class LiveFigures:
             started = self._age(record.ended_at - timings.total_s + timings.queue_s)
             seconds.setdefault(ended, _Second()).add(record)
             start = seconds.setdefault(started, _Second())
-            start.reused += usage.cached_tokens
-            start.computed += usage.computed_tokens
+            if record.started:  # else nothing was looked up or computed
+                start.reused += usage.cached_tokens
+                start.computed += usage.computed_tokens
         for age in range(min(max(seconds, default=-1), SECONDS - 1), -1, -1):
             second = seconds.get(age, _Second())
             self._counted["reused"].put(age, second.reused)
@@ -208,7 +214,9 @@ def _span(counted: Mapping[str, Sequence[float]], when: slice) -> Span:
         computed_tokens=total("computed"),
         preemptions=total("preemptions"),
         recomputed_tokens=total("recomputed"),
-        evicted_pages=total("evicted_pages"),
+        lost_tokens=total("lost"),
+        new_tokens=total("new"),
+        starts=total("starts"),
     )
 
 

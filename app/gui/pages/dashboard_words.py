@@ -16,14 +16,15 @@ translate = QCoreApplication.translate
 
 def why_it_fell(curves: Curves) -> str:
     """What became of the hit rate lately; empty where it did not fall."""
-    return _sentence(curves.why_it_fell).format(
+    return sentence(curves.why_it_fell).format(
         before=text.percent(curves.earlier.hit_rate),
         after=text.percent(curves.lately.hit_rate),
         time=_round_time(curves.lately_s),
     )
 
 
-def _sentence(cause: Cause) -> str:
+def sentence(cause: Cause) -> str:
+    """What to say of a cause; `before`, `after` and `time` are to be put in."""
     match cause:
         case Cause.NOTHING:
             return ""
@@ -36,8 +37,14 @@ def _sentence(cause: Cause) -> str:
         case Cause.EVICTION:
             return translate(
                 "dashboard",
-                "Hit rate {before} → {after} in the last {time}: computed prompts were given up as"
-                " memory was short; it is not the prompts.",
+                "Hit rate {before} → {after} in the last {time}: what was asked for again had been"
+                " given up as memory was short; it is not the prompts.",
+            )
+        case Cause.START:
+            return translate(
+                "dashboard",
+                "Hit rate {before} → {after} in the last {time}: a model was started, with nothing"
+                " warm yet; what is asked for again will be.",
             )
         case Cause.NEW_PROMPTS:
             return translate(
@@ -80,7 +87,10 @@ def capacity_details(capacity: Capacity) -> str:
             " and what of its prompt was not warm.",
         )
         lines.append(words.format(tokens=text.count(round(capacity.mean_tokens))))
-    words = translate("dashboard", "Prefixes that were used again lately take {size}.")
+    words = translate(
+        "dashboard",
+        "Besides pinned ones and those in use, prefixes that were used again lately take {size}.",
+    )
     lines.append(words.format(size=text.size(capacity.hot_bytes)))
     return "\n".join(lines)
 

@@ -80,7 +80,9 @@ class Row(QWidget):
         layout.addLayout(self.below)
         layout.addWidget(self.note)
 
-    def explain(self, words: str) -> None:
+    def explain(self, *lines: str) -> None:
+        """Say these below the name; empty ones are left out."""
+        words = "\n".join(filter(None, lines))
         self.help.setText(words)
         self.help.setVisible(bool(words))
 

@@ -49,17 +49,20 @@ class MemorySection(Section):
             Row(
                 self.tr("Memory for prompts"),
                 self.how,
-                help_text=self.tr(
-                    "Computed prompts stay in it for reuse, beside the answers being written. The"
-                    " model comes on top."
-                ),
             )
+        )
+        self.row.explain(
+            self.tr(
+                "Computed prompts stay in it for reuse, beside the answers being written. The"
+                " model comes on top."
+            ),
+            self._given(),
         )
         self.fits = QLabel()
         self.fits.setWordWrap(True)
         self._lay_out_slider()
-        self.admission = AdmissionRow(choices)
-        self.at_once = AtOnceRow(choices)
+        self.admission = AdmissionRow(choices, desk.given.admission)
+        self.at_once = AtOnceRow(choices, desk.given.max_running)
         self.add(self.admission)
         self.add(self.at_once)
         self._rested = QTimer(self)
@@ -145,6 +148,14 @@ class MemorySection(Section):
             lambda now: replace(now, kv_budget_bytes=chosen),
             lambda: self.row.note.say(""),
             self.row.note.say,
+        )
+
+    def _given(self) -> str:
+        given = self._desk.given.kv_budget_bytes
+        if given is None:
+            return ""
+        return self.tr("{size} for this run, as the command line says.").format(
+            size=text.size(given)
         )
 
     def _words(self) -> str:

@@ -66,7 +66,7 @@ class ModelSection(Section):
             button.setEnabled(present is not None and not self._busy)
         failed = snapshot.state is EngineState.FAILED
         chosen = present is not None and present.model_folder is not None
-        self.starter.setVisible(failed or chosen or self._desk.given_model is not None)
+        self.starter.setVisible(failed or chosen or self._desk.given.model is not None)
 
     def _state(self, snapshot: Snapshot) -> str:
         if self._busy:
@@ -98,7 +98,7 @@ class ModelSection(Section):
 
     def _place(self) -> str:
         present = self._choices.present
-        given = self._desk.given_model
+        given = self._desk.given.model
         if given is not None:
             return self.tr("{folder}, as the command line says, for this run.").format(
                 folder=shorten_home(str(given), Path.home())
@@ -136,7 +136,7 @@ class ModelSection(Section):
 
     def _open_dialog(self) -> None:
         present = self._choices.present
-        chosen = self._desk.given_model or (present.model_folder if present else None)
+        chosen = self._desk.given.model or (present.model_folder if present else None)
         start = chosen or Path.home()
         dialog = QFileDialog(self, self.tr("Choose a model folder"), str(start))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

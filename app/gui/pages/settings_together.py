@@ -17,14 +17,18 @@ NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 
 
 class AdmissionRow(Row):
-    """One of four ways; the present one is explained below the name."""
+    """One of four ways; the present one is explained below the name. One that is `given` counts
+    more for this run."""
 
-    def __init__(self, choices: Choices, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, choices: Choices, given: AdmissionMode | None, parent: QWidget | None = None
+    ) -> None:
         self.choice = QComboBox()
         super().__init__("", self.choice, parent=parent)
         self.name.setText(self.tr("When several ask at once"))
         self.choice.setAccessibleName(self.name.text())
         self._choices = choices
+        self._given = given
         for mode in AdmissionMode:
             self.choice.addItem(self._name_of(mode), mode)
             self.choice.setItemData(
@@ -37,14 +41,22 @@ class AdmissionRow(Row):
     def _show(self, preferences: Preferences) -> None:
         self.choice.setCurrentIndex(self.choice.findData(preferences.admission))
         self.choice.setEnabled(True)
-        self.explain(self._explanation(preferences.admission))
+        self._explain(preferences.admission)
 
     def _on_choice(self, number: int) -> None:
         mode = self.choice.itemData(number)
-        self.explain(self._explanation(mode))
+        self._explain(mode)
         self._choices.store(
             lambda now: replace(now, admission=mode), lambda: self.note.say(""), self.note.say
         )
+
+    def _explain(self, mode: AdmissionMode) -> None:
+        given = ""
+        if self._given is not None:
+            given = self.tr("For this run, as the command line says: {choice}.").format(
+                choice=self._name_of(self._given)
+            )
+        self.explain(self._explanation(mode), given)
 
     def _name_of(self, mode: AdmissionMode) -> str:
         match mode:
@@ -81,9 +93,9 @@ class AdmissionRow(Row):
 
 
 class AtOnceRow(Row):
-    """Automatic, or one of some numbers."""
+    """Automatic, or one of some numbers. One that is `given` counts more for this run."""
 
-    def __init__(self, choices: Choices, parent: QWidget | None = None) -> None:
+    def __init__(self, choices: Choices, given: int | None, parent: QWidget | None = None) -> None:
         self.choice = QComboBox()
         super().__init__("", self.choice, parent=parent)
         self.name.setText(self.tr("Answers at once"))
@@ -91,7 +103,12 @@ class AtOnceRow(Row):
         self.explain(
             self.tr(
                 "Never more than this, however much memory is free. Automatic stops at {number}."
-            ).format(number=text.count(EngineConfig().max_running))
+            ).format(number=text.count(EngineConfig().max_running)),
+            self.tr("{number} for this run, as the command line says.").format(
+                number=text.count(given)
+            )
+            if given is not None
+            else "",
         )
         self._choices = choices
         self.choice.addItem(self.tr("Automatic"), None)

@@ -98,8 +98,8 @@ def explanation(record: RequestRecord) -> str:
         case RequestState.FAILED:
             return QCoreApplication.translate(
                 "requests",
-                "Ondol could not complete this request, and told the client so. The log, which"
-                " Settings opens, has the reason.",
+                "Ondol could not complete this request, or not within the time that the client had"
+                " set, and told the client so. The log, which Settings opens, has more.",
             )
 
 
@@ -118,6 +118,12 @@ def _decision(record: RequestRecord) -> str:
             "requests",
             "Did not wait for another request that was computing the same beginning ({tokens}"
             " tokens). First word expected after {compute} this way, {wait} by waiting.",
+        )
+    elif not record.started:
+        words = QCoreApplication.translate(
+            "requests",
+            "Waited {parked} for another request that was computing the same beginning ({tokens}"
+            " tokens), and ended before that was ready.",
         )
     elif record.usage.awaited_tokens:
         words = QCoreApplication.translate(

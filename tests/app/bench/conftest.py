@@ -13,8 +13,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from app.bench import lock
 from app.bench.client import Messages
 from app.bench.command import BENCHES, USAGE_ERROR, main
+from app.bench.conditions import Conditions
 from app.bench.hybrid_model import HybridShape, write
-from app.bench.results import Conditions, Results, Round, SizeResult, Warm
+from app.bench.warm_results import Results, Round, SizeResult, Warm
 from app.bench.workload import _WORD_LIST, Encode
 from engine.model.gguf import WeightForm, import_gguf
 from engine.prompt.chat import ChatFormatter, Message

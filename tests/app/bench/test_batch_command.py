@@ -24,11 +24,12 @@ from engine.model import machine
 
 CORES = machine.usable_cores()
 MODES = (AdmissionMode.MAX_THROUGHPUT, AdmissionMode.PROTECT_CACHE)
-MEASURED = SweepPlan(Traffic(2, 60, (2, 4)), 1_000, (1, 3), Knee(1, 3), MODES, 6, 1)
+MEASURED = SweepPlan(Traffic(2, 60, (2, 4)), 1_000, (1, 3), MODES, 6, 1)
 PLAN = BatchPlan(
     SimulatedPlan(
         A100_8B,
-        SweepPlan(Traffic(3, 160, (4, 8)), 2_000, (1, 4), Knee(1, 4), MODES, 8, 1),
+        SweepPlan(Traffic(3, 160, (4, 8)), 2_000, (1, 4), MODES, 8, 1),
+        Knee(1, 4),
         ChunkPlan(Traffic(2, 512, (4, 8)), 4_000, 2, (256,), 4),
     ),
     MEASURED,

@@ -14,7 +14,6 @@ SWEEP = SweepPlan(
     Traffic(6, 640, (60, 100), one_off_share=0.2),
     pool_tokens=6_000,
     clients=(2, 12),
-    knee=Knee(2, 12),
     modes=(AdmissionMode.MAX_THROUGHPUT, AdmissionMode.PROTECT_CACHE),
     requests=20,
     rounds=1,
@@ -29,7 +28,7 @@ def said() -> list[str]:
 
 @pytest.fixture(scope="module")
 def results(said: list[str]) -> SimulatedResults:
-    return simulate(SimulatedPlan(A100_8B, SWEEP, CHUNKED, seeds=(1, 2)), said.append)
+    return simulate(SimulatedPlan(A100_8B, SWEEP, Knee(2, 12), CHUNKED, seeds=(1, 2)), said.append)
 
 
 def test_a_whole_simulation(results: SimulatedResults, said: list[str]) -> None:

@@ -35,7 +35,7 @@ def churn(lru: int, worth: int, ttft_s: tuple[float, ...] = ()) -> Churn:
     return Churn(PLAN, (side(Eviction.LRU, lru), side(Eviction.WORTH, worth)))
 
 
-def test_the_table_has_a_line_for_each_policy_and_the_bound() -> None:
+def test_the_table_has_a_line_for_each_policy_and_for_keeping_the_same() -> None:
     lines = render(ChurnResults(churn(0, 4_424)), CONDITIONS).splitlines()
     at = lines.index("8 prompts of 975 tokens in turn, 7,800 a cycle, in a cache of 5,456")
     groups, names, *rows = lines[at + 1 : at + 6]
@@ -43,7 +43,7 @@ def test_the_table_has_a_line_for_each_policy_and_the_bound() -> None:
     assert [row.split() for row in rows] == [
         ["LRU", "0", "0"],
         ["by", "worth", "0", "4,424"],
-        ["bound", "0", "4,481"],
+        ["keeping", "the", "same", "0", "4,481"],
     ]
     assert not any("TTFT" in line for line in lines)
 
@@ -74,7 +74,7 @@ def test_every_figure_is_in_the_json() -> None:
     data = json.loads(json.dumps(to_json(results, CONDITIONS)))
     assert data["schema"] == "ondol-bench-churn"
     assert data["alone"]["plan"]["pool_tokens"] == 5_456
-    assert data["alone"]["bound_tokens"] == 4_481
+    assert data["alone"]["same_kept_tokens"] == 4_481
     assert data["alone"]["sides"]["worth"][1] == {"restored_tokens": 4_424, "ttft_s": []}
     assert data["engine"]["sides"]["lru"][1] == {"restored_tokens": 0, "ttft_s": [1.0]}
     assert [verdict["met"] for verdict in data["verdicts"]] == [True] * 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from app.bench.conditions import Conditions
 from app.bench.flights import (
     Case,
     CaseResult,
@@ -18,7 +19,6 @@ from app.bench.flights import (
 )
 from app.bench.flights_report import render, to_json
 from app.bench.flights_verdicts import choice_over_better, verdicts
-from app.bench.results import Conditions
 
 PAIRS = 15
 

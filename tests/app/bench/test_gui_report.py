@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.bench.gui import HIDDEN, IDLE, SERVE, VISIBLE, GuiResults, Section
-from app.bench.gui_report import GuiConditions, bars, render, to_json
+from app.bench.gui_report import GuiConditions, render, to_json, verdicts
 from app.bench.load import LoadResult
 
 CALM = Section(20.0, 2000, 0.0101, 0.015, 0.06, 0.12)
@@ -52,7 +52,7 @@ def make() -> Make:
 
 
 def test_a_calm_window_meets_every_bar(make: Make) -> None:
-    assert all(bar.met for bar in bars(make()))
+    assert all(bar.met for bar in verdicts(make()))
     assert "6 of 6 bars met, 0 missed." in render(make(), CONDITIONS)
 
 
@@ -67,7 +67,7 @@ def test_a_calm_window_meets_every_bar(make: Make) -> None:
 )
 def test_a_missed_bar_is_named(make: Make, changes: dict[str, float], missed: str) -> None:
     results = make(**changes)
-    assert [bar.what for bar in bars(results) if not bar.met] == [missed]
+    assert [bar.what for bar in verdicts(results) if not bar.met] == [missed]
     assert f"MISSED  {missed}" in render(results, CONDITIONS)
 
 
@@ -88,4 +88,4 @@ def test_the_json_has_every_sample(make: Make) -> None:
     assert data["rounds"][1]["visible"] == {"tokens": 400, "seconds": 10.2}
     assert data["relative"]["visible"]["median"] == pytest.approx(10 / 10.2)
     assert data["sections"]["visible"]["gap_p99_s"] == 0.015
-    assert all(bar["met"] for bar in data["bars"])
+    assert all(bar["met"] for bar in data["verdicts"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.bench.house import OFF, ON, CaseResult, Pair, Segment, Turn
-from app.bench.house_metrics import Reading, read
+from app.bench.server_metrics import Reading, read
 from engine.metrics import EngineMetrics
 from engine.snapshot import Memory, Snapshot
 
@@ -68,7 +68,9 @@ def test_the_six_figures() -> None:
 
 def test_what_the_server_has_counted() -> None:
     metrics = EngineMetrics("Tiny-1B")
-    metrics.configured(16, 512, kv_budget=4_096, weights=2_048, dtype="float32")
+    metrics.configured(
+        16, 512, kv_budget=4_096, weights=2_048, dtype="float32", peak_memory=lambda: 9_000
+    )
     metrics.admitted(500, 400, 16)
     metrics.admitted(300, 0, 16)
     metrics.evicted(3, 1_000, "room", "ordinary")
@@ -85,6 +87,7 @@ def test_what_the_server_has_counted() -> None:
         kv_bytes=1_536,
         budget_bytes=4_096,
         weights_bytes=2_048,
+        process_peak_bytes=9_000,
     )
 
 

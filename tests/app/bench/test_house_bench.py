@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +14,7 @@ from app.bench.client import Answer, Client, Messages, Tools
 from app.bench.errors import BenchError, EmptyAnswer
 from app.bench.house import OFF, ON, Plan
 from app.bench.house_bench import HouseBench
-from app.bench.house_metrics import Reading
+from app.bench.server_metrics import Reading
 
 PLAN = Plan(clients=(1, 2), pairs=2, seconds=0.0, kv_budget_bytes=1)
 
@@ -87,3 +90,21 @@ def test_a_model_without_a_word_is_told() -> None:
     servers = {ON: Scripted("on", []), OFF: Scripted("off", [], silent=True)}
     with pytest.raises(BenchError, match="had a word for no question"):
         HouseBench(servers, lambda line: None).run(PLAN)
+
+
+class Failing(Scripted):
+    """The second one asks in vain."""
+
+    def ask(self, messages: Messages, *, name: str = "", **options: Any) -> Answer:
+        if name == "house-1":
+            raise BenchError("It is gone.")
+        return super().ask(messages, name=name, **options)
+
+
+def test_where_one_client_fails_the_others_do_not_go_on_to_the_end() -> None:
+    diary: list[str] = []
+    clients = {ON: Failing("on", diary), OFF: Failing("off", diary)}
+    began = time.monotonic()
+    with pytest.raises(BenchError, match=r"It is gone\."):
+        HouseBench(clients, lambda line: None).run(replace(PLAN, clients=(2,), seconds=600.0))
+    assert time.monotonic() - began < 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -71,9 +72,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
+class Moments(threading.Event):
+    """Nobody waits in real time."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        app.bench.house_clients.time.sleep(timeout)
+        return self.is_set()
+
+
 def lived(number: int, server: Client, num_questions: int) -> list[Turn]:
     until = app.bench.house_clients.time.perf_counter() + num_questions
-    return Inhabitant(number, server, "salt").live(until)
+    return Inhabitant(number, server, "salt").live(until, Moments())
 
 
 def roles(messages: Messages) -> list[str]:

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from app.bench.house import CaseResult, HouseResults, Pair, Peak, Plan, Segment, Turn
-from app.bench.house_metrics import Reading
+from app.bench.house import CaseResult, HouseResults, Pair, Plan, Segment, Turn
 from app.bench.house_report import HouseConditions, render, to_json
 from app.bench.house_verdicts import verdicts
-from engine.config import GIB, MIB
+from app.bench.server_metrics import Reading
+from engine.config import MIB
 
 PAIRS = 15
 PLAN = Plan(clients=(1, 4), pairs=PAIRS, seconds=30, kv_budget_bytes=256 * MIB)
@@ -23,13 +23,11 @@ def segment(cached: int, ttft_s: float, evicted: int) -> Segment:
     return Segment(turns, 30.0, Reading(), after, 123_400_000)
 
 
-def results(*, on_cached: int = 450, on_s: float = 0.4, peak: int = GIB) -> HouseResults:
+def results(*, on_cached: int = 450, on_s: float = 0.4) -> HouseResults:
     off = segment(400, 0.5, evicted=0)
     one = CaseResult(1, (Pair(off, off),) * PAIRS)
     four = CaseResult(4, (Pair(segment(on_cached, on_s, evicted=20), off),) * PAIRS)
-    return HouseResults(
-        (one, four), Peak(peak, 512 * MIB, 256 * MIB), Peak(GIB, 512 * MIB, 256 * MIB)
-    )
+    return HouseResults((one, four))
 
 
 @pytest.fixture
@@ -52,17 +50,14 @@ def test_every_bar_is_judged() -> None:
         ("4 clients, prompt tokens not found, on / off", 0.5, 1.0, True),
         ("1 client, mean first token, on / off", 1.0, 1.05, True),
         ("4 clients, mean first token, on / off", 0.8, 1.05, True),
-        ("peak memory / budget + weights + 1 GiB, on", 0.571, 1.0, True),
-        ("peak memory / budget + weights + 1 GiB, off", 0.571, 1.0, True),
     ]
 
 
 def test_bars_are_missed() -> None:
-    judged = verdicts(results(on_cached=390, on_s=0.53, peak=2 * GIB))
+    judged = verdicts(results(on_cached=390, on_s=0.53))
     assert [each.what for each in judged if not each.met] == [
         "4 clients, prompt tokens not found, on / off",
         "4 clients, mean first token, on / off",
-        "peak memory / budget + weights + 1 GiB, on",
     ]
 
 
@@ -74,8 +69,8 @@ def test_the_table(conditions: HouseConditions) -> None:
         lines
     )
     assert [*("off", "150", "80.0", "%", "60,000"), *("500", "500", "200", "123.4", "0")] in lines
-    assert "process at most 1.0 GiB on, 1.0 GiB off" in text
-    assert "6 of 6 bars met, 0 missed." in text
+    assert "KV budget 256.0 MiB" in text
+    assert "4 of 4 bars met, 0 missed." in text
 
 
 def test_json_has_everything(conditions: HouseConditions) -> None:
@@ -87,5 +82,4 @@ def test_json_has_everything(conditions: HouseConditions) -> None:
     assert four["figures"]["off"]["evictions_per_minute"] == 0
     assert four["ttft_ratio"]["n"] == PAIRS
     assert len(four["pairs"][0]["on"]["turns"]) == 10
-    assert data["peak"]["on"]["process_bytes"] == GIB
-    assert [each["met"] for each in data["verdicts"]] == [True] * 6
+    assert [each["met"] for each in data["verdicts"]] == [True] * 4

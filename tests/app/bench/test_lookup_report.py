@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from app.bench.lookup import Found, Lookup, LookupSize, Tree, TreeResult
-from app.bench.lookup_report import LookupConditions, render, to_json, verdict
+from app.bench.lookup_report import LookupConditions, render, to_json, verdicts
 
 CONDITIONS = LookupConditions(
     started_at="2026-01-01T00:00:00+00:00",
@@ -71,8 +71,7 @@ def test_the_table_is_aligned_and_has_a_line_for_each_tree(make: Make) -> None:
 
 def test_the_slowest_look_up_of_100k_tokens_is_judged(make: Make) -> None:
     sizes = [make(1_000, slow_s=1.0), make(100_000, slow_s=0.019)]
-    judged = verdict(sizes)
-    assert judged is not None
+    (judged,) = verdicts(sizes)
     assert judged.met
     assert (judged.prompt_tokens, judged.bar, judged.unit) == (100_000, 20.0, "ms")
     assert judged.value.median == pytest.approx(19.0)
@@ -89,8 +88,8 @@ def test_a_missed_bar_is_told(make: Make) -> None:
 
 
 def test_without_that_size_there_is_no_verdict(make: Make) -> None:
-    assert verdict([make(1_000)]) is None
-    assert "none: no prompt had 100,000 tokens" in render([make(1_000)], CONDITIONS)
+    assert verdicts([make(1_000)]) == ()
+    assert "0 of 0 bars met, 0 missed." in render([make(1_000)], CONDITIONS)
     assert to_json([make(1_000)], CONDITIONS)["verdicts"] == []
 
 

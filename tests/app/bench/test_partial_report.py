@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from app.bench.conditions import Conditions
 from app.bench.partial import (
     BlockResult,
     Cold,
@@ -16,7 +17,6 @@ from app.bench.partial import (
     SightingResult,
 )
 from app.bench.partial_report import PartialConditions, render, to_json, verdicts
-from app.bench.results import Conditions
 
 
 def results(

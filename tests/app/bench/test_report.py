@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.bench.report import present, render, table, to_json, write_whole
-from app.bench.results import Results, SizeResult
+from app.bench.memory import Peak
+from app.bench.report import present, table, write_whole
+from app.bench.warm_report import render, to_json
+from app.bench.warm_results import Results, SizeResult
 
 
 def test_the_table_is_aligned_and_has_every_figure(results: Results) -> None:
@@ -114,7 +116,10 @@ def test_a_report_is_printed_and_written_where_it_is_wanted(
     assert list(tmp_path.iterdir()) == []
     present("No bars.", {"bars": []}, tmp_path / "bench.json")
     assert capsys.readouterr().out == "\nNo bars.\n" * 2
-    assert json.loads((tmp_path / "bench.json").read_text()) == {"bars": []}
+    assert json.loads((tmp_path / "bench.json").read_text()) == {"bars": [], "memory": []}
+    present("No bars.", {}, tmp_path / "bench.json", (Peak("it", 5, 1, 2, 3),))
+    assert "  met     it: " in capsys.readouterr().out
+    assert json.loads((tmp_path / "bench.json").read_text())["memory"][0]["met"]
 
 
 def test_a_table_without_rows_is_its_header_and_a_line_of_dashes() -> None:

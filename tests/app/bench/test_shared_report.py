@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.bench.results import Conditions
+from app.bench.conditions import Conditions
 from app.bench.shared import (
     CapacityResult,
     Change,

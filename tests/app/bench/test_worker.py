@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.bench.child import child, log_tail
+from app.bench.memory import Peak
 
+PEAK = asdict(Peak("it", 5, 1, 2, 3))
 NOISY = """
     print("noise of a library")
     replies.say("half way")
-    replies.results([1, 2])
+    replies.results([1, 2], Peak("it", 5, 1, 2, 3))
 """
 
 
@@ -24,6 +27,7 @@ def run(work: str, folder: Path) -> tuple[int, list[Any], str]:
         "import sys\n"
         "from app.bench import worker\n"
         "from app.bench.errors import BenchError\n"
+        "from app.bench.memory import Peak\n"
         "from engine.errors import ModelError\n"
         f"def work(replies):{work}\n"
         "sys.exit(worker.run(work))\n"
@@ -38,7 +42,7 @@ def run(work: str, folder: Path) -> tuple[int, list[Any], str]:
 def test_stdout_is_for_replies_alone(tmp_path: Path) -> None:
     code, replies, log = run(NOISY, tmp_path)
     assert code == 0
-    assert replies == [{"say": "half way"}, {"results": [1, 2]}]
+    assert replies == [{"say": "half way"}, {"results": [1, 2], "peak": PEAK}]
     assert log == "noise of a library"
 
 

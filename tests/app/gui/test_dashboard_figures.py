@@ -141,12 +141,36 @@ def test_the_last_two_minutes_are_compared_with_those_before() -> None:
     for second in range(2, 122):
         live.observe(NOON + second, totals(10, 10_000, 9000), [])
     before = totals(10, 10_000, 9000)
-    losses = replace(totals(20, 20_000, 11_000, 300).totals, preemptions=2, recomputed_tokens=900)
+    losses = replace(
+        totals(20, 20_000, 11_000).totals,
+        preemptions=2,
+        recomputed_tokens=900,
+        lost_tokens=4800,
+        new_tokens=3000,
+        starts=1,
+    )
     live.observe(NOON + 122, replace(before, totals=losses), [])
     curves = live.curves()
     assert curves.earlier == Span(reused_tokens=9000, computed_tokens=1000)
-    assert curves.lately == Span(2000, 8000, 2, 900, 300)
+    assert curves.lately == Span(2000, 8000, 2, 900, 4800, 3000, 1)
     assert curves.why_it_fell is Cause.PREEMPTION
+
+
+def test_what_was_asked_before_the_first_look_says_nothing_of_the_prompts() -> None:
+    live = LiveFigures(NOON, Snapshot())
+    warm = [make_record(number, ended_at=NOON - 300, **WARM) for number in range(3)]
+    cold = [make_record(number, ended_at=NOON - 60, **COLD) for number in range(3)]
+    live.backfill([*warm, *cold])
+    curves = live.curves()
+    assert (round(curves.earlier.hit_rate, 3), curves.lately.hit_rate) == (0.999, 0.0)
+    assert curves.why_it_fell is Cause.NOTHING
+
+
+def test_a_request_that_never_started_computed_nothing() -> None:
+    live = LiveFigures(NOON, Snapshot())
+    expired = Timings(queue_s=5.0, total_s=5.0)
+    live.backfill([make_record(1, ended_at=NOON - 100, usage=Usage(8000), timings=expired)])
+    assert live.curves().sum_computed == 0
 
 
 def test_requests_before_the_first_look_are_there() -> None:
@@ -192,6 +216,9 @@ def test_a_day_knows_reasons_preemptions_and_its_last_hour() -> None:
         cached_tokens=2000,
         computed_tokens=8000,
         evicted_pages=300,
+        lost_tokens=4800,
+        new_tokens=3200,
+        starts=1,
         capacity_bytes=3 * MIB,
         checkpoint_bytes=MIB,
         preemptions=4,
@@ -202,7 +229,9 @@ def test_a_day_knows_reasons_preemptions_and_its_last_hour() -> None:
     assert curves.made_way[-1] == 4
     assert math.isnan(curves.made_way[-2])
     assert curves.earlier == Span(reused_tokens=9000, computed_tokens=1000)
-    assert curves.lately == Span(2000, 8000, preemptions=4, evicted_pages=300)
+    assert curves.lately == Span(
+        2000, 8000, preemptions=4, lost_tokens=4800, new_tokens=3200, starts=1
+    )
     assert curves.lately_s == 3600
 
 

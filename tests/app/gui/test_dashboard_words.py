@@ -46,7 +46,7 @@ def test_how_many_may_run_and_why(capacity: Capacity, words: str) -> None:
 def test_what_the_number_is_made_of() -> None:
     details = capacity_details(Capacity(max_running=12, mean_tokens=410.4, hot_bytes=GIB))
     assert "needs 410 tokens for itself" in details
-    assert details.endswith("Prefixes that were used again lately take 1.0 GiB.")
+    assert details.endswith("prefixes that were used again lately take 1.0 GiB.")
     assert "needs" not in capacity_details(Capacity(max_running=12))
 
 
@@ -80,8 +80,9 @@ def test_a_prefix_that_waits_to_be_warmed_is_nobody() -> None:
     ("losses", "words"),
     [
         ({"preemptions": 3, "recomputed_tokens": 2000}, "had to make way"),
-        ({"evicted_pages": 200}, "were given up as memory was short"),
-        ({}, "began with something new"),
+        ({"lost_tokens": 3200}, "had been given up as memory was short"),
+        ({"new_tokens": 6500}, "began with something new"),
+        ({"new_tokens": 6500, "starts": 1}, "a model was started, with nothing warm yet"),
     ],
 )
 def test_why_less_was_reused(losses: dict[str, int], words: str) -> None:

@@ -159,7 +159,7 @@ def decided(*, waited: bool, awaited_tokens: int = 0) -> RequestRecord:
     return make_record(
         1,
         usage=Usage(2048, 1920, 41, awaited_tokens),
-        timings=Timings(queue_s=1.3, parked_s=1.2),
+        timings=Timings(queue_s=1.3, parked_s=1.2, prefill_s=0.1),
         decision=Decision(waited, "chatcmpl-0007", 512, 32, wait_s=1.4, compute_s=2.9),
     )
 
@@ -173,8 +173,16 @@ def test_a_wait_for_another_is_told_with_its_reason() -> None:
         "Did not wait for another request that was computing the same beginning (480 tokens)."
         " First word expected after 2.9 s this way, 1.4 s by waiting."
     )
-    assert words.course(decided(waited=True)).endswith(
+    not_ready = dataclasses.replace(decided(waited=True), usage=Usage(2048, 32, 41))
+    assert words.course(not_ready).endswith(
         "but that was not ready in time, so it was computed again."
+    )
+    never_started = dataclasses.replace(
+        not_ready, timings=Timings(queue_s=1.3, parked_s=1.2, total_s=1.3)
+    )
+    assert words.course(never_started) == (
+        "Waited 1.2 s for another request that was computing the same beginning (480 tokens),"
+        " and ended before that was ready."
     )
 
 

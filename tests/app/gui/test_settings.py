@@ -18,6 +18,7 @@ from app.gui.futures import follow
 from app.gui.pages.settings import SettingsPage, make_settings
 from app.gui.pages.settings_memory import STEP_BYTES, about
 from app.gui.pages.settings_server import parse_port
+from app.settings import Settings
 from app.storage.errors import DiskFull, NewerDatabase
 from app.storage.settings_store import Appearance, Language, Preferences
 from engine.config import AdmissionMode
@@ -91,7 +92,7 @@ def wait_for_answers(qtbot: QtBot, page: SettingsPage, desk: FakeDesk) -> None:
 def test_a_model_of_the_command_line_is_no_starter(
     make_page: Callable[[], SettingsPage], fake_desk: FakeDesk
 ) -> None:
-    fake_desk.given_model = Path("/models/Given-1B")
+    fake_desk.given = Settings(model=Path("/models/Given-1B"))
     page = make_page()
     assert "/models/Given-1B, as the command line says, for this run." in page.model.row.help.text()
     assert not page.model.starter.isHidden()

@@ -16,15 +16,21 @@ from app.desk import Desk
 from app.gui.clock import HouseClock
 from app.gui.dialogs import NameDialog, PortDialog
 from app.gui.house_pages import SettingsActions, house_pages
+from app.gui.pages import dashboard_words
+from app.gui.pages.dashboard import DAY, TEN_MINUTES, Dashboard
 from app.gui.pages.settings_remove import RemoveDialog
 from app.gui.prefixes.editor import EditorSheet
+from app.gui.requests import words as request_words
+from app.gui.segments import Segments
 from app.gui.tray.menu import menu_items
 from app.gui.tray.status import Today
 from app.gui.window import Window
+from app.hit_rate import Cause
 from app.paths import Paths
 from app.remove import Kind, Removal, Thing
 from app.storage.content import TemplateKind
-from engine.request import Decision, FinishReason, Usage
+from engine.config import AdmissionMode
+from engine.request import Decision, FinishReason, Timings, Usage
 from engine.snapshot import Capacity, EngineState, Memory, PinState, Waits
 from tests.support.fake_desk import MODEL, READY, FakeDesk, make_record
 from tests.support.pseudo import PseudoTranslator, texts, untranslated
@@ -87,10 +93,12 @@ def full_desk(fake_desk: FakeDesk) -> FakeDesk:
         num_parked=1,
         waits_for=Waits.MEMORY,
     )
+    fake_desk.minutes[600] = replace(fake_desk.minutes[600], cached_tokens=9000)
     fake_desk.minutes[-1] = replace(
         fake_desk.minutes[-1],
-        cached_tokens=100,
-        computed_tokens=900,
+        cached_tokens=1000,
+        computed_tokens=9000,
+        lost_tokens=9000,
         capacity_bytes=2**20,
         quota_bytes=2**20,
         checkpoint_bytes=2**20,
@@ -118,6 +126,12 @@ def show(
             clock.second.emit()
             qtbot.waitUntil(lambda: not desk.held)
             yield page.icon_name, window
+            for dashboard in window.findChildren(Dashboard):
+                span = dashboard.header_controls()
+                assert isinstance(span, Segments)
+                span.choose(DAY)
+                yield f"{page.icon_name}, 24 hours", window
+                span.choose(TEN_MINUTES)
 
     return show
 
@@ -190,6 +204,44 @@ def test_the_dialogs(qtbot: QtBot) -> None:
         qtbot.addWidget(dialog)
         dialog.show()
         assert _foreign([(type(dialog).__name__, dialog)]) == []
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_why_the_hit_rate_fell(cause: Cause) -> None:
+    assert not _has_foreign_words(dashboard_words.sentence(cause))
+
+
+@pytest.mark.parametrize("waits", Waits)
+@pytest.mark.parametrize("number", [2, 3])
+def test_who_waits(waits: Waits, number: int) -> None:
+    snapshot = replace(READY, num_waiting=number, num_parked=1, waits_for=waits)
+    assert not _has_foreign_words(dashboard_words.waiting_words(snapshot))
+
+
+@pytest.mark.parametrize("mode", AdmissionMode)
+@pytest.mark.parametrize("number", [1, 6])
+def test_how_many_at_once(mode: AdmissionMode, number: int) -> None:
+    for reserve in (0, 2**27):
+        capacity = Capacity(mode, number, 400.0, reserve, reserve)
+        for words in (
+            dashboard_words.capacity_words(capacity),
+            dashboard_words.capacity_details(capacity),
+        ):
+            assert not _has_foreign_words(words)
+
+
+@pytest.mark.parametrize("waited", [True, False])
+@pytest.mark.parametrize("awaited_tokens", [0, 480])
+@pytest.mark.parametrize("prefill_s", [0.0, 0.5])
+def test_the_course_of_a_request(waited: bool, awaited_tokens: int, prefill_s: float) -> None:
+    record = make_record(
+        1,
+        usage=Usage(2048, 1920, 41, awaited_tokens),
+        timings=Timings(queue_s=1.0, parked_s=1.0, prefill_s=prefill_s),
+        decision=Decision(waited, "chatcmpl-0", 512, 32, 1.4, 2.9),
+        num_preemptions=2,
+    )
+    assert not _has_foreign_words(request_words.course(record))
 
 
 @pytest.mark.parametrize("state", EngineState)

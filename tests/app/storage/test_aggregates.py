@@ -8,7 +8,7 @@ from sqlite_utils import Database
 from app.storage import aggregates
 from app.storage.aggregates import MinuteRow, is_warm, minute_of, row_of
 from app.storage.growth import Evicted
-from engine.request import Usage
+from engine.request import Timings, Usage
 from tests.support.storage import NOON, make_record
 
 MINUTE = int(NOON)
@@ -65,6 +65,11 @@ def test_a_request_without_a_first_token_has_no_ttft() -> None:
     assert (row.cold_ttft_count, row.warm_ttft_count) == (0, 0)
 
 
+def test_a_request_that_ended_in_the_queue_counts_no_tokens() -> None:
+    waited = replace(make_record(1, prompt=8000), timings=Timings(queue_s=5.0, total_s=5.0))
+    assert row_of(waited) == MinuteRow(MINUTE, requests=1)
+
+
 def test_shares_add_up_and_peaks_are_compared(db: Database) -> None:
     shares = [
         row_of(make_record(1, prompt=100, cached=0, ttft_s=0.5)),
@@ -88,6 +93,9 @@ def test_shares_add_up_and_peaks_are_compared(db: Database) -> None:
             pressure_bytes=20,
             preemptions=1,
             recomputed_tokens=40,
+            lost_tokens=50,
+            new_tokens=60,
+            starts=1,
             peak_resident_bytes=7,
         ),
         MinuteRow(MINUTE, peak_pinned_bytes=5, peak_running_bytes=9),
@@ -116,6 +124,9 @@ def test_shares_add_up_and_peaks_are_compared(db: Database) -> None:
         pressure_bytes=20,
         preemptions=3,
         recomputed_tokens=40,
+        lost_tokens=50,
+        new_tokens=60,
+        starts=1,
         peak_resident_bytes=10,
         peak_pinned_bytes=5,
         peak_running_bytes=9,

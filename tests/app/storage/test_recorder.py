@@ -139,7 +139,14 @@ def test_evictions_have_their_reason_and_preemptions_are_counted(store: Store) -
     for number in (1, 3):
         store.observe(
             Snapshot(
-                totals=Totals(requests=5, preemptions=number, recomputed_tokens=100 * number),
+                totals=Totals(
+                    requests=5,
+                    preemptions=number,
+                    recomputed_tokens=100 * number,
+                    lost_tokens=10 * number,
+                    new_tokens=20 * number,
+                    starts=1,
+                ),
                 evictions=(
                     EvictionTotal("capacity", "a", 0, 10 * number),
                     EvictionTotal("quota", "b", 0, 5),
@@ -157,6 +164,9 @@ def test_evictions_have_their_reason_and_preemptions_are_counted(store: Store) -
         pressure_bytes=2,
         preemptions=3,
         recomputed_tokens=300,
+        lost_tokens=30,
+        new_tokens=60,
+        starts=1,
     )
 
 

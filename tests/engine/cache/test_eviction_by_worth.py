@@ -281,7 +281,7 @@ def test_who_keeps_more_than_its_share_gives_before_others() -> None:
     assert cache.match(prompt(1, 200)).num_tokens == 200
     told = cache.take_evicted()
     assert {(each.client, each.reason) for each in told} == {("desk", Reason.QUOTA)}
-    assert cache.bytes_of_clients() == {"guest": tokens(200), "desk": tokens(800)}
+    assert cache._index.shares.bytes_of == {"guest": tokens(200), "desk": tokens(800)}
 
 
 def test_a_share_is_no_more_than_that() -> None:

@@ -112,5 +112,45 @@ def test_room_is_made_a_little_at_a_time(used: int, wanted: int, missing: int) -
     if used:
         run(cache, list(range(used)))
     admission = Admission(cache, 1280 * BYTES_PER_TOKEN)
-    asked = admission.make_room(wanted * BYTES_PER_TOKEN)
+    asked = admission.bytes_to_evict(wanted * BYTES_PER_TOKEN)
     assert max(0, asked) == missing * BYTES_PER_TOKEN
+
+
+def test_what_is_hot_and_becomes_a_jobs_own_is_charged_once() -> None:
+    """100 tokens are hot; whoever goes on from them leaves nothing to be kept beside it."""
+    now = 5.0
+    cache = make_cache(now=lambda: now)
+    for _ in range(3):
+        run(cache, PROMPT)
+    assert in_tokens(cache.hot_bytes(now)) == 100
+    admission = Admission(cache, 10_000 * BYTES_PER_TOKEN)
+    running = [job([7] * 10, 5, "runs")]
+    running[0].row = cache.open_row([7] * 10)
+    goes_on, other = job([*PROMPT, 900], 50), job([8] * 101, 50)
+    before = [admission.shortfall_bytes(each, running) for each in (goes_on, other)]
+    admission.refresh(now)
+    after = [admission.shortfall_bytes(each, running) for each in (goes_on, other)]
+    assert in_tokens(admission.reserve_bytes) == 100
+    added = [in_tokens(later - sooner) for later, sooner in zip(after, before, strict=True)]
+    assert added == [0, 100]
+
+
+def known(admission: Admission, prompt_tokens: int, answer_tokens: int) -> None:
+    """The latest requests were all of this size."""
+    for _ in range(8):
+        admission.traffic.started(prompt_tokens, 0)
+        admission.traffic.ended(answer_tokens)
+
+
+def test_pins_leave_less_for_requests() -> None:
+    admission = Admission(make_cache(), 10_000 * BYTES_PER_TOKEN)
+    known(admission, 800, 200)
+    assert admission.capacity().max_running == 10
+    assert admission.capacity(5_000 * BYTES_PER_TOKEN).max_running == 5
+
+
+def test_one_may_run_where_not_even_one_fits() -> None:
+    admission = Admission(make_cache(), 500 * BYTES_PER_TOKEN)
+    assert admission.capacity().max_running == 16, "as nothing is known yet"
+    known(admission, 800, 200)
+    assert admission.capacity().max_running == 1

@@ -172,7 +172,7 @@ def test_an_urgent_follower_makes_its_leader_urgent() -> None:
     loop.step()
     assert loop.scheduler.num_parked == 1
     assert loop.progress("sweep")[-1] > before[-1]
-    loop.run_until(lambda: bool(loop.ends("urgent")))
+    loop.run_until(lambda: loop.scheduler.num_parked == 0)
     assert not loop.ends("talk")
     loop.finish_all()
 
@@ -228,3 +228,69 @@ def test_who_waits_for_an_event_waits_however_long_it_takes_S0_7() -> None:
     decision = next(record.decision for record in loop.records if record.id == "follower")
     assert decision is not None
     assert loop.finished("follower").timings.parked_s > decision.wait_s + 2.0 > 4.0
+
+
+def test_nobody_waits_for_a_leader_that_has_gone_past_where_their_prompts_part() -> None:
+    """Recurrent layers: it has left no state there, so there is nothing to wait for."""
+    loop = make_loop(recurrent=True)
+    loop.submit(request("leader", [*PROMPT, *[600] * 600], 2))
+    loop.run_until(lambda: loop.runner.num_computed >= 320)
+    loop.submit(request("follower", [*PROMPT[:200], *[601] * 40], 2))
+    loop.step()
+    assert loop.scheduler.num_parked == 0
+    assert loop.scheduler.get("follower").decision is None
+    loop.finish_all()
+    assert loop.finished("follower").timings.parked_s == 0
+    assert loop.tokens("follower") == answer_to([*PROMPT[:200], *[601] * 40], 2)
+
+
+def test_a_prompt_that_extends_a_leaders_takes_up_what_it_can_leave() -> None:
+    """Recurrent layers: after the last token of a prompt of whole pages no state is left, a page
+    before it there is."""
+    loop = make_loop(recurrent=True)
+    loop.submit(request("leader", PROMPT[:320], 100))
+    loop.step()
+    loop.submit(request("longer", PROMPT[:400], 2))
+    loop.step()
+    assert loop.scheduler.num_parked == 1
+    loop.run_until(lambda: bool(loop.ends("longer")))
+    assert not loop.ends("leader")
+    assert cached(loop, "longer") == [304]
+    assert loop.tokens("longer") == answer_to(PROMPT[:400], 2)
+
+
+@pytest.mark.parametrize("ends", ["released", "cancelled"])
+def test_what_was_lent_goes_back(ends: str) -> None:
+    """A batch is urgent for as long as somebody who is urgent waits for it, and no longer."""
+    loop = make_loop(prefill_order=PrefillOrder.LONGEST_CACHED)
+    batch = [*PROMPT, *[600] * 900]
+    loop.submit(request("batch", batch, 2, priority=Priority.BACKGROUND))
+    loop.step()
+    loop.submit(request("asks", [*PROMPT[:320], 601], 2))
+    loop.step()
+    leader = loop.scheduler.get("batch")
+    assert (loop.scheduler.num_parked, leader.priority) == (1, Priority.INTERACTIVE)
+    assert leader.lent is not None
+    if ends == "cancelled":
+        loop.cancel("asks")
+    else:
+        loop.run_until(lambda: bool(loop.ends("asks")))
+    assert not loop.ends("batch")
+    assert (leader.priority, leader.lent) == (Priority.BACKGROUND, None)
+    loop.finish_all()
+
+
+def test_who_makes_way_keeps_nothing_that_was_lent() -> None:
+    loop = make_loop(prefill_order=PrefillOrder.LONGEST_CACHED)
+    loop.submit(request("other", [900] * 20, 50))
+    loop.step()
+    loop.submit(request("batch", PROMPT, 2, priority=Priority.BACKGROUND))
+    loop.step()
+    loop.submit(request("asks", [*PROMPT[:320], 601], 2))
+    loop.step()
+    leader = loop.scheduler.get("batch")
+    assert leader.priority is Priority.INTERACTIVE
+    assert loop.scheduler.make_way(loop.clock()) is leader
+    assert (leader.priority, leader.lent) == (Priority.BACKGROUND, None)
+    loop.finish_all()
+    assert loop.tokens("asks") == answer_to([*PROMPT[:320], 601], 2)

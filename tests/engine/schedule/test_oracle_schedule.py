@@ -94,7 +94,7 @@ def test_whoever_is_sent_back_answers_as_if_undisturbed_E16(recurrent: bool) -> 
     loop.submit(*(request(f"r{n}", tokens, 16) for n, tokens in enumerate(prompts)))
     for _ in range(10):
         loop.step()
-    while (victim := loop.scheduler.make_way()) is not None:
+    while (victim := loop.scheduler.make_way(loop.clock())) is not None:
         assert victim.row is None
     assert len(loop.scheduler.running) == 1
     loop.scheduler.memory_freed()

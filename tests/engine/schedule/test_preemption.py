@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from engine.cache.standing import Standing
 from engine.config import AdmissionMode
 from engine.request import Finished, FinishReason, Priority, Started
 from tests.support.answers import answer_to
@@ -134,3 +135,57 @@ def test_eight_whose_prefix_is_cached_all_run_S0_14() -> None:
     loop.finish_all()
     assert loop.counters.preemptions == 0
     assert [loop.started(f"r{n}").cached_tokens for n in range(8)] == [912] * 8
+
+
+def test_going_on_is_no_hit() -> None:
+    """What a request finds of itself makes nothing hot, and nobody's conversation of it."""
+    loop = SteppedLoop(prefill_chunk=64)
+    loop.submit(request("stays", prompt(1), 300), request("goes", prompt(2, 320), 60))
+    loop.run_until(lambda: loop.scheduler.get("goes").num_generated > 3)
+    for _ in range(3):
+        victim = loop.scheduler.make_way(loop.clock())
+        assert victim is not None
+        assert victim.request.id == "goes"
+        loop.scheduler.memory_freed()
+        loop.run_until(lambda: loop.scheduler.get("goes").row is not None)
+    page = loop.cache.match(prompt(2, 320)).last
+    assert (page.hits, page.standing) == (0, Standing.ORDINARY)
+    assert loop.cache.hot_bytes(loop.clock()) == 0
+    loop.finish_all()
+    assert loop.tokens("goes") == answer_to(prompt(2, 320), 60)
+
+
+def test_waiting_after_it_made_way_counts_as_waiting() -> None:
+    loop = SteppedLoop()
+    loop.submit(request("stays", prompt(1), 300), request("goes", prompt(2), 60))
+    loop.run_until(lambda: loop.scheduler.get("goes").num_generated > 3)
+    loop.clock.now += 1.0  # both answer
+    assert loop.scheduler.make_way(loop.clock()) is not None
+    loop.clock.now += 50.0
+    loop.scheduler.memory_freed()
+    loop.finish_all()
+    (record,) = [record for record in loop.records if record.id == "goes"]
+    timings = record.timings
+    assert 50 <= timings.queue_s < 50.5
+    assert 1 <= timings.decode_s < 2
+    assert timings.queue_s + timings.prefill_s + timings.decode_s == pytest.approx(timings.total_s)
+
+
+def test_who_made_way_and_fits_no_more_ends_with_what_it_has_said() -> None:
+    """It started beside another, on the promise of a short answer; a pin has come since."""
+    loop = SteppedLoop(budget_tokens=1000, storage_step=16)
+    loop.admission.traffic.started(10, 0)
+    for _ in range(8):
+        loop.admission.traffic.ended(10)
+    loop.submit(request("stays", prompt(1, 50), 60), request("talks", prompt(2, 50), 700))
+    loop.run_until(lambda: loop.scheduler.get("talks").num_generated > 20)
+    victim = loop.scheduler.make_way(loop.clock())
+    assert victim is not None
+    assert victim.request.id == "talks"
+    loop.pin("policy", prompt(3, 400))
+    loop.run_until(lambda: loop.idle)
+    end = loop.finished("talks")
+    assert (end.reason, loop.counters.preemptions) == (FinishReason.LENGTH, 0)
+    told = loop.tokens("talks")
+    assert told == answer_to(prompt(2, 50), len(told))
+    assert len(told) == end.usage.completion_tokens > 20

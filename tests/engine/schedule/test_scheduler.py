@@ -12,7 +12,7 @@ from engine.errors import DuplicateRequest, UnknownRequest
 from engine.request import Priority
 from engine.schedule.admission import GROWTH_SLACK_TOKENS, Admission
 from engine.schedule.job import Job, Phase
-from engine.schedule.scheduler import BACKGROUND_PATIENCE_S, Scheduler, Step
+from engine.schedule.scheduler import PATIENCE_S, Scheduler, Step
 from tests.support.cache import compute, make_cache
 from tests.support.engine import request
 from tests.support.fake_runner import BYTES_PER_TOKEN
@@ -174,6 +174,7 @@ def test_a_job_that_fits_nowhere_is_given_up_only_when_nothing_runs() -> None:
     assert office.scheduler.admit(0.0) == ([], [])
     office.scheduler.remove(small)
     assert office.scheduler.admit(0.0) == ([behind], [large])
+    office.scheduler.remove(large)
     assert not office.scheduler.knows("b")
     assert (large.row, behind.row is not None) == (None, True)
 
@@ -359,10 +360,11 @@ def test_who_waits_is_chosen_by_what_is_cached_and_nobody_starves() -> None:
     assert order == ["known", "known now", "cold", "known later"]
 
 
-def test_background_work_does_not_wait_for_ever() -> None:
+@pytest.mark.parametrize("priority", [Priority.BACKGROUND, Priority.PIN])
+def test_what_is_less_urgent_does_not_wait_for_ever(priority: Priority) -> None:
     """Somebody talks all the time; after two minutes the sweep is as urgent."""
     office = Office(max_running=1)
-    office.add("b", 10, at=0.0, priority=Priority.BACKGROUND)
+    office.add("b", 10, at=0.0, priority=priority)
     running = office.add("a", 10, at=0.0)
     started_at = None
     for now in range(1, 400):
@@ -375,7 +377,7 @@ def test_background_work_does_not_wait_for_ever() -> None:
         if "b" in names:
             started_at = now
             break
-    assert started_at == pytest.approx(BACKGROUND_PATIENCE_S, abs=2)
+    assert started_at == pytest.approx(PATIENCE_S, abs=2)
 
 
 def test_a_step_looks_at_no_more_than_a_few_of_a_crowd() -> None:

@@ -176,7 +176,7 @@ class ServingMachine(RuleBasedStateMachine):
     def make_way(self) -> None:
         """Somebody who runs has to, whether or not memory is short."""
         running = self.loop.scheduler.running
-        victim = self.loop.scheduler.make_way()
+        victim = self.loop.scheduler.make_way(self.loop.clock())
         assert (victim is None) == (len(running) <= 1)
         if victim is not None:
             assert victim.priority == max(job.priority for job in running)

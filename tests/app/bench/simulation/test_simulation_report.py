@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.bench.results import Surroundings
+from app.bench.conditions import Surroundings
 from app.bench.simulation.chat_sweep import ChatPlan, ChatResult
 from app.bench.simulation.model import A100_8B, STARTER
 from app.bench.simulation.overhead import Crowd, OverheadPlan, OverheadResult
@@ -65,7 +65,7 @@ def test_the_worst_choice_and_every_crowd_are_judged(results: SimulateResults) -
     assert "95 % the same, 0.5 s later" in choice.what
     assert (distinct.value.median, distinct.bar, distinct.met) == (1.5, 2.0, True)
     assert (identical.value.median, identical.met) == (3.0, False)
-    assert not any(verdict.unsure for verdict in (choice, distinct, identical))
+    assert [each.unsure for each in (choice, distinct, identical)] == [False, True, True]
 
 
 def test_the_tables_say_what_was_found(results: SimulateResults) -> None:

@@ -1,4 +1,4 @@
-"""What `ondol bench house` reads from `/metrics`."""
+"""What a bench reads from `/metrics`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from prometheus_client.parser import text_string_to_metric_families
+
+from app.bench.client import Client
+from app.bench.errors import BenchError
+from app.bench.memory import Peak
+from engine.model import device
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,7 @@ class Reading:
     kv_bytes: int = 0
     budget_bytes: int = 0
     weights_bytes: int = 0
+    process_peak_bytes: int = 0
 
 
 def read(text: str) -> Reading:
@@ -39,4 +45,19 @@ def read(text: str) -> Reading:
         kv_bytes=int(values[f"{held}/kv_running"] + values[f"{held}/kv_resident"]),
         budget_bytes=int(values["ondol:kv_budget_bytes"]),
         weights_bytes=int(values[f"{held}/weights"]),
+        process_peak_bytes=int(values["ondol:process_peak_bytes"]),
+    )
+
+
+def peak_of(process: str, client: Client) -> Peak:
+    """The most memory that a server has had so far. Raises BenchError."""
+    reading = read(client.metrics())
+    if not reading.process_peak_bytes:
+        raise BenchError(f"`{process}` does not tell its peak memory.")
+    return Peak(
+        process,
+        reading.process_peak_bytes,
+        reading.budget_bytes,
+        reading.weights_bytes,
+        device.workspace_bytes(),
     )

@@ -1,49 +1,17 @@
-"""The bars a run is held against, from the design and from the source article's table."""
+"""The bars of `ondol bench warm`, from the design and from the source article's table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from app.bench.results import LIMIT_FACTOR, SizeResult, WarmSummary
-from app.bench.stats import MIN_PAIRS, Estimate
+from app.bench.verdict import Verdict, counted, scaled
+from app.bench.warm_results import LIMIT_FACTOR, SizeResult, WarmSummary
 
 # Savings that the source article reports at its prompt sizes, in tokens (requirement S0-2).
 SOURCE_SAVINGS = {241: 0.770, 459: 0.913, 681: 0.946, 904: 0.962}
 
 _LONG_PROMPT_TOKENS = 900
 _GREETING_TOKENS = 20
-_CLOSE = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One figure beside its bar. `unit` is "", "ms", "%" or "tokens", for all numbers alike.
-
-    `at_least` marks savings in percent; every other figure must not be above its bar. With pairs
-    enough the 95 % interval decides: it must reach the bar (design §5).
-    """
-
-    what: str
-    prompt_tokens: int
-    value: Estimate
-    bar: float
-    unit: str = ""
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        enough = self.value.n >= MIN_PAIRS
-        if self.at_least:
-            return (self.value.high if enough else self.value.median) >= self.bar
-        return (self.value.low if enough else self.value.median) <= self.bar
-
-    @property
-    def unsure(self) -> bool:
-        """So near the bar that this few pairs do not decide."""
-        # A saving of 96 % is near one of 95 %, but what they leave to do is not: 4 % and 5 %.
-        scale = 100 - self.bar if self.at_least else self.bar
-        return self.value.n < MIN_PAIRS and abs(self.value.median - self.bar) <= _CLOSE * scale
 
 
 def verdicts(sizes: Sequence[SizeResult]) -> tuple[Verdict, ...]:
@@ -117,14 +85,3 @@ def _allowance(name: str, size: SizeResult, warm: WarmSummary) -> Verdict:
     """What a warm request takes beyond 1.25 × the limit: HTTP, template and tokenizer."""
     value = scaled(warm.beyond_limit_s, 1000)
     return Verdict(f"{name} - {LIMIT_FACTOR} x limit", size.prompt_tokens, value, 15.0, "ms")
-
-
-def counted(value: float) -> Estimate:
-    """A count is what it is: more pairs would not make it surer."""
-    return Estimate(value, value, value, MIN_PAIRS)
-
-
-def scaled(value: Estimate, factor: float, offset: float = 0.0) -> Estimate:
-    """factor × value + offset; a negative factor turns the interval round."""
-    low, high = sorted((factor * value.low + offset, factor * value.high + offset))
-    return Estimate(factor * value.median + offset, low, high, value.n)

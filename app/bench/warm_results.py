@@ -6,10 +6,10 @@ what slows the machine down for a while slows both sides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from app.bench.conditions import Conditions
 from app.bench.stats import Estimate, estimate, median
 
 LIMIT_FACTOR = 1.25  # what a warm request may cost of the limit, before its fixed allowance
@@ -97,31 +97,6 @@ class SizeResult:
     def another(self) -> WarmSummary:
         """The same document, another question."""
         return _summary([(one.another, one.cold_s) for one in self.rounds])
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Where and when a run was made; a bench adds what it was made with."""
-
-    started_at: str
-    cores: int
-    load_before: float
-    versions: Mapping[str, str]
-    platform: str
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions(Surroundings):
-    """Where and how a run was made. `device` is `engine.model.device.describe()`."""
-
-    model: str
-    dtype: str
-    device: Mapping[str, Any]
-    threads: int
-    prefill_chunk: int
-    max_tokens: int
-    rounds: int
-    repeats: int
 
 
 @dataclass(frozen=True, slots=True)

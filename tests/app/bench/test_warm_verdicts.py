@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from app.bench.results import SizeResult
 from app.bench.stats import Estimate
-from app.bench.verdicts import Verdict, verdicts
+from app.bench.verdict import Verdict
+from app.bench.warm_results import SizeResult
+from app.bench.warm_verdicts import verdicts
 
 MakeSize = Callable[..., SizeResult]
 
@@ -87,7 +88,9 @@ def test_bars_come_together_and_sizes_in_their_order(make_size: MakeSize) -> Non
         (Estimate(1.06, 1.02, 1.08, 15), True, False),
         (Estimate(1.09, 1.06, 1.12, 15), False, False),
         (Estimate(0.80, 0.70, 0.90, 3), True, False),
-        (Estimate(1.30, 1.01, 1.60, 3), False, False),
+        (Estimate(1.30, 1.01, 1.60, 3), False, True),
+        (Estimate(1.30, 1.20, 1.60, 3), False, False),
+        (Estimate(1.30, 1.30, 1.30, 1), False, True),
     ],
 )
 def test_few_pairs_judge_by_the_median_many_by_the_interval(
