@@ -219,16 +219,16 @@ class ServingMachine(RuleBasedStateMachine):
 
     @invariant()
     def only_those_who_run_are_waited_for(self) -> None:
-        """So there are no cycles; and who waits holds nothing."""
+        """So there are no cycles; and who waits holds nothing. Whose leader has gone, or has lost
+        its row, waits no longer than to the next step."""
         if not hasattr(self, "loop"):
             return
-        for parked in self.loop.scheduler._flights.parked:
+        flights = self.loop.scheduler._flights
+        for parked in flights.parked:
             assert parked.job.row is None
             assert parked.job.hold is None
             assert self.loop.scheduler.knows(parked.job.request.id)
-            assert parked.leader.row is not None or not self.loop.scheduler.knows(
-                parked.leader.request.id
-            )
+            assert parked.leader.row is not None or parked.leader not in flights._leaders
 
     @invariant()
     def what_pins_hold_is_found(self) -> None:
