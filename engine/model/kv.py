@@ -84,12 +84,15 @@ class PartStorage:
     def num_bytes(self) -> int:
         if self._sealed_bytes is not None:
             return self._sealed_bytes
-        states = 0 if self._inherited else self.state_bytes
-        return states + sum(
-            int(leaf.nbytes)
-            for leaf, of in zip(self.leaves, self.shape.leaves, strict=True)
-            if of.kind is not LayerKind.RECURRENT
-        )
+        cost = self.shape.cost
+        total = 0 if self._inherited else self.state_bytes
+        # Asked for in every step: layers of a kind are allocated alike.
+        if (first := next(self.shape.of(LayerKind.FULL), None)) is not None:
+            total += _allocated_tokens(self.leaves[first]) * cost.bytes_per_token
+        for group, window in enumerate(cost.windows):
+            leaf = self.leaves[next(self.shape.of_group(group))]
+            total += _allocated_tokens(leaf.kv) * window.bytes_per_token
+        return total
 
     @property
     def state_bytes(self) -> int:
@@ -341,9 +344,14 @@ def _append(kv: Any, num_tokens: int, more: Any) -> None:
     more.offset = 0
 
 
+def _allocated_tokens(cache: Any) -> int:
+    """Tokens for which an mlx-lm `KVCache` has room."""
+    return 0 if cache.keys is None else int(cache.keys.shape[2])
+
+
 def _new_tokens(cache: Any, num_tokens: int) -> int:
     """Tokens for which an mlx-lm `KVCache` would allocate room to append so many."""
-    capacity = 0 if cache.keys is None else cache.keys.shape[2]
+    capacity = _allocated_tokens(cache)
     if cache.offset + num_tokens <= capacity:
         return 0
     small_steps(cache, num_tokens)
