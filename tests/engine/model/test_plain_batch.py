@@ -28,11 +28,15 @@ class Recorder:
         self.passes: list[mx.array] = []
         self.last: Any = None
 
-    def __call__(self, tokens: mx.array, cache: Any) -> mx.array:
+    def __call__(self, tokens: mx.array, cache: Any = None) -> mx.array:
         self.passes.append(tokens)
         logits: mx.array = self.model(tokens, cache=cache)
         self.last = logits[:, -1]
         return logits
+
+    def modules(self) -> list[Any]:
+        modules: list[Any] = self.model.modules()
+        return modules
 
     def took(self) -> list[tuple[int, ...]]:
         """(rows, tokens) of each pass since the last call."""
