@@ -121,12 +121,14 @@ class ChunkPlan:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPlan:
-    """What is simulated. The requests of the sweeps are drawn with the first of `seeds`; those just
-    before and after the knee, where nothing protects the cache, with each of them."""
+    """What is simulated. `few` clients tell what a common system prompt saves (S3-11). The requests
+    of the sweeps are drawn with the first of `seeds`; those just before and after the knee, where
+    nothing protects the cache, with each of them."""
 
     model: SimulatedModel
     sweep: SweepPlan
     knee: Knee
+    few: SweepPlan
     chunked: ChunkPlan
     seeds: tuple[int, ...] = (1, 2, 3)
 
@@ -218,13 +220,14 @@ class ChunkResult:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedResults:
-    """Sweeps in the order of the plan's modes; `nothing_shared` is the same traffic with the fewest
-    clients where no two prompts have anything in common (S3-11). `redrawn`: across the knee with
+    """Sweeps in the order of the plan's modes; `few` clients whose prompts share what the traffic
+    says, and `few_distinct` whose prompts share nothing (S3-11). `redrawn`: across the knee with
     max throughput, for each of the plan's seeds after the first."""
 
     sweeps: tuple[Sweep, ...]
     chunks: tuple[ChunkResult, ...]
-    nothing_shared: Point
+    few: Point
+    few_distinct: Point
     redrawn: tuple[Sweep, ...] = ()
 
     @property

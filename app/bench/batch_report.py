@@ -106,7 +106,8 @@ def to_json(results: BatchResults, conditions: Conditions, plan: BatchPlan) -> d
             "redrawn": [sweep.to_json() for sweep in simulated.redrawn],
             "chunked": plan.simulated.chunked.to_sweep().to_json(),
             "chunks": [asdict(each) for each in simulated.chunks],
-            "nothing_shared": asdict(simulated.nothing_shared),
+            "few": asdict(simulated.few),
+            "few_distinct": asdict(simulated.few_distinct),
         },
         "measured": {
             "plan": plan.measured.to_json(),
@@ -124,10 +125,10 @@ def _simulated_lines(results: SimulatedResults, plan: SimulatedPlan) -> Iterator
     yield from _article_lines(results.sweeps, plan.sweep)
     yield from _knee_lines(results.unprotected, plan)
     yield from _chunk_lines(results.chunks, plan.chunked)
-    distinct = results.nothing_shared
+    few, distinct = results.few, results.few_distinct
     yield (
-        f"The same with {distinct.clients} clients whose prompts share nothing: first token "
-        f"p50 {ms(distinct.ttft_p50_s)} ms."
+        f"{few.clients} clients with prompts of {plan.few.traffic.prompt_tokens:,} tokens: first "
+        f"token p50 {ms(few.ttft_p50_s)} ms, {ms(distinct.ttft_p50_s)} where they share nothing."
     )
     yield ""
 

@@ -33,11 +33,12 @@ def simulate(plan: SimulatedPlan, say: Callable[[str], None]) -> SimulatedResult
     sweeps = tuple(_sweep(plan, mode, say) for mode in plan.sweep.modes)
     redrawn = tuple(_redrawn(plan, seed, say) for seed in plan.seeds[1:])
     chunks = tuple(_chunked(plan, chunk, say) for chunk in (*plan.chunked.chunks, None))
-    distinct = replace(plan.sweep, traffic=replace(plan.sweep.traffic, one_off_share=1.0))
-    nothing_shared = point(
-        plan.model, distinct, plan.sweep.clients[0], EngineConfig(), plan.seeds[0]
+    distinct = replace(plan.few, traffic=replace(plan.few.traffic, one_off_share=1.0))
+    few, few_distinct = (
+        point(plan.model, each, each.clients[0], EngineConfig(), plan.seeds[0])
+        for each in (plan.few, distinct)
     )
-    return SimulatedResults(sweeps, chunks, nothing_shared, redrawn)
+    return SimulatedResults(sweeps, chunks, few, few_distinct, redrawn)
 
 
 def _sweep(plan: SimulatedPlan, mode: AdmissionMode, say: Callable[[str], None]) -> Sweep:

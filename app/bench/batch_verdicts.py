@@ -30,7 +30,7 @@ def verdicts(results: BatchResults, plan: BatchPlan) -> tuple[Verdict, ...]:
     return (
         *_unprotected(simulated, sweep_plan, plan.simulated.knee),
         *_protected("simulated", simulated.sweeps, sweep_plan),
-        *_saved(simulated, sweep_plan),
+        _saved(simulated, plan.simulated.few),
         *_protected("measured", results.measured, plan.measured),
     )
 
@@ -80,12 +80,9 @@ def _protected(name: str, sweeps: Sequence[Sweep], plan: SweepPlan) -> Iterator[
     )
 
 
-def _saved(simulated: SimulatedResults, plan: SweepPlan) -> Iterator[Verdict]:
-    sweep = sweep_of(simulated.sweeps, AdmissionMode.PROTECT_CACHE)
-    if sweep is None:
-        return
-    few, distinct = sweep.points[0], simulated.nothing_shared
-    yield Verdict(
+def _saved(simulated: SimulatedResults, plan: SweepPlan) -> Verdict:
+    few, distinct = simulated.few, simulated.few_distinct
+    return Verdict(
         f"simulated, {few.clients} clients: first token saved beside prompts that share nothing",
         plan.traffic.prompt_tokens,
         counted(100 - 100 * few.ttft_p50_s / distinct.ttft_p50_s),

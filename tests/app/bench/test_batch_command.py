@@ -30,6 +30,7 @@ PLAN = BatchPlan(
         A100_8B,
         SweepPlan(Traffic(3, 160, (4, 8)), 2_000, (1, 4), MODES, 8, 1),
         Knee(1, 4),
+        SweepPlan(Traffic(3, 160, (4, 8)), 2_000, (1,), MODES, 8, 1),
         ChunkPlan(Traffic(2, 512, (4, 8)), 4_000, 2, (256,), 4),
     ),
     MEASURED,

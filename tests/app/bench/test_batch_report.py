@@ -41,6 +41,7 @@ PLAN = BatchPlan(
         A100_8B,
         SIMULATED,
         Knee(32, 64),
+        replace(SIMULATED, clients=(8,)),
         ChunkPlan(Traffic(8, 4_096, (128, 384)), 48_000, 32, (512,), 64),
     ),
     MEASURED,
@@ -104,6 +105,7 @@ def results(
         SimulatedResults(
             (unprotected, protected),
             chunks,
+            point(8, 0.62, 600),
             point(8, 0.0, 500, ttft_s=0.2),
             tuple(
                 Sweep(MODES[0], (point(32, 0.58, 1_900), point(64, rate, 2_100)))

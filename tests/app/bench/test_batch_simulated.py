@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app.bench.batch import ChunkPlan, Knee, SimulatedPlan, SimulatedResults, SweepPlan, sweep_of
@@ -18,7 +20,9 @@ SWEEP = SweepPlan(
     requests=20,
     rounds=1,
 )
+FEW = replace(SWEEP, clients=(2,))
 CHUNKED = ChunkPlan(Traffic(2, 2_048, (20, 40), one_off_share=0.5), 16_000, 4, (256,), 12)
+PLAN = SimulatedPlan(A100_8B, SWEEP, Knee(2, 12), FEW, CHUNKED, seeds=(1, 2))
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +32,7 @@ def said() -> list[str]:
 
 @pytest.fixture(scope="module")
 def results(said: list[str]) -> SimulatedResults:
-    return simulate(SimulatedPlan(A100_8B, SWEEP, Knee(2, 12), CHUNKED, seeds=(1, 2)), said.append)
+    return simulate(PLAN, said.append)
 
 
 def test_a_whole_simulation(results: SimulatedResults, said: list[str]) -> None:
@@ -61,7 +65,7 @@ def test_a_protected_cache_stays_warm_without_preemptions(results: SimulatedResu
 
 
 def test_prompts_that_share_nothing_take_longer(results: SimulatedResults) -> None:
-    distinct, few = results.nothing_shared, results.sweeps[0].points[0]
+    distinct, few = results.few_distinct, results.few
     assert distinct.clients == few.clients
     assert distinct.hit_rate < 0.05
     assert distinct.ttft_p50_s > few.ttft_p50_s
