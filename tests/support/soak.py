@@ -30,7 +30,7 @@ from tests.support.house import CHAT
 
 PINS = 3
 
-_ANSWER_LIMIT_S = 120.0
+_ANSWER_LIMIT_S = 300.0  # a long answer in company, on a busy machine
 _MORE_S = 120.0
 _HOT_S = 0.4  # everybody may ask the same within this time, so that requests meet
 
