@@ -71,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="fewer clients, modes and requests, about three minutes on two cores",
+        help="fewer clients, modes and requests, within three minutes on two cores",
     )
     add_threads(parser)
     add_places(parser)
