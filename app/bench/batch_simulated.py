@@ -19,10 +19,9 @@ from app.bench.batch_watch import WatchedScheduler
 from app.bench.simulation.arrivals import Client, Workload
 from app.bench.simulation.engine import SimulatedEngine
 from app.bench.simulation.model import SimulatedModel
-from app.bench.simulation.runner import FIRST_TOKEN, NEXT_TOKEN
+from app.bench.simulation.workloads import WORDS
 from engine.config import AdmissionMode, EngineConfig
 
-_WORDS = range(1 + max(FIRST_TOKEN, NEXT_TOKEN), 50_000)
 _START_WITHIN_S = 10.0  # so that the clients' answers do not all end at once
 _WHOLE_STEP_S = 3600.0  # no chunk is cut to what a step should take
 
@@ -94,7 +93,7 @@ def point(
     engine = SimulatedEngine(model, config, scheduler_class=WatchedScheduler)
     watched = engine.scheduler
     assert isinstance(watched, WatchedScheduler)
-    requests = Requests(plan.traffic, _WORDS, seed)
+    requests = Requests(plan.traffic, WORDS, seed)
     warm_up = requests.warm_up()
     warm = engine.run(Workload(clients=(Client(warm_up),) * plan.warm_clients))
     watched.start_over(plan.lead_in(clients))

@@ -7,15 +7,14 @@ before the median: what slows the machine for a while slows both.
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from app.bench.stats import Estimate, estimate, median
-from engine.config import Publication, Release, WaitOrCompute
+from app.bench.stats import Estimate, estimate, median, nearest_rank
+from engine.config import EngineConfig, Publication, Release, WaitOrCompute
 
-PAGE_TOKENS = 16
+PAGE_TOKENS = EngineConfig().page_tokens
 
 
 class Side(enum.StrEnum):
@@ -254,11 +253,6 @@ class FlightsResults:
 def ratio(upper: Sequence[Measured], lower: Sequence[Measured], figure: Figure) -> Estimate:
     """Round by round."""
     return estimate([figure(a) / figure(b) for a, b in zip(upper, lower, strict=True)])
-
-
-def nearest_rank(values: Sequence[float], share: float) -> float:
-    """The smallest value that is not below this share of all. Raises IndexError for no values."""
-    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def mean_ttft_s(measured: Measured) -> float:

@@ -131,6 +131,8 @@ def read_options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) ->
         served = tuple(case for case in served if case.kind in chosen.only)
         if not plan.cases:
             parser.error("--quick has no cases of these kinds: leave it out")
+        if chosen.against and not served:
+            parser.error("--against has no cases of these kinds: leave it out")
     return FlightsOptions(plan, served, Setup.of(chosen))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from app.bench.errors import BenchError
 from app.bench.flights import Case, Kind, Measured, Policy, Scheduling
+from app.bench.quiet import settle
 from app.bench.timed_scheduler import TimedScheduler
 from engine.config import EngineConfig
 from engine.counters import Counters
@@ -20,8 +21,6 @@ from engine.request import Event, Failed, Prompt, Request, SamplingParams
 from engine.schedule.build import ScheduledModel, build_rooms
 from engine.schedule.job import Job, Phase
 
-# Idle BLAS threads look for work for some 30 ms before they sleep: nobody is timed meanwhile.
-_SETTLE_S = 0.1
 _APART_S = 1e-6  # those that come at once still come one after the other
 _GREEDY = SamplingParams(temperature=0.0)
 
@@ -63,7 +62,7 @@ class FlightsEngine:
     def run(self, case: Case, prompts: Sequence[Sequence[int]]) -> Measured:
         """Serve all requests of a case to their last tokens, with nothing cached before or after.
         Raises BenchError when the engine fails."""
-        time.sleep(_SETTLE_S)
+        settle()
         arrivals = deque(prompts)
         jobs: list[Job] = []
         steps, schedule_s, step_s = 0, 0.0, 0.0

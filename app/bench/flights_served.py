@@ -13,10 +13,9 @@ from typing import Protocol
 from app.bench.client import Answer, Messages
 from app.bench.errors import BenchError, EmptyAnswer
 from app.bench.flights import Kind, Measured, Served, Server
+from app.bench.quiet import settle
 from app.bench.workload import Chat, Encode, Workload
 
-# Idle BLAS threads look for work for some 30 ms before they sleep: nobody is timed meanwhile.
-_SETTLE_S = 0.1
 _WARM_UP_TOKENS = 64
 _MAX_EMPTY_ANSWERS = 5
 
@@ -99,7 +98,7 @@ class ServedBench:
             answer = client.ask(chat.messages, max_tokens=answer_tokens, salt=salt)
             return answer, time.perf_counter() - began
 
-        time.sleep(_SETTLE_S)
+        settle()
         with ThreadPoolExecutor(len(chats)) as people:
             found = list(people.map(ask, chats))
         answers = [answer for answer, _ in found]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.bench.flights import Side, nearest_rank
+from app.bench.flights import Side
 from app.bench.server_metrics import Reading
-from app.bench.stats import Estimate, estimate, median
+from app.bench.stats import Estimate, estimate, median, nearest_rank
 
 # Coordination off: nobody waits for another, and nothing is found before its request has ended.
 ON, OFF = Side.ONDOL, Side.ON_COMPLETION

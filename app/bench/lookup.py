@@ -24,8 +24,9 @@ from engine.cache.cost import KVCost
 from engine.cache.identity import ModelIdentity
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import TOKEN_TYPE, Row
+from engine.config import EngineConfig
 
-PAGE_TOKENS = 16
+PAGE_TOKENS = EngineConfig().page_tokens
 MIN_PROMPT_TOKENS = 4 * PAGE_TOKENS  # the branches then lie in different pages
 
 _VOCABULARY = 50_000  # other prompts go on with tokens beyond it, each with one of its own

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from app.bench.errors import BenchError
 from app.bench.local_engine import Reply
+from app.bench.quiet import settle
 from app.bench.stats import Estimate, estimate, median
 
-# Idle BLAS threads look for work for some 30 ms before they sleep: nobody is timed meanwhile.
-_SETTLE_S = 0.1
 _WARM_UP_TOKENS = 300
 
 
@@ -289,15 +287,15 @@ class PartialBench:
         return reply.ttft_s
 
     def _no_cache(self, prompt: list[int]) -> float:
-        time.sleep(_SETTLE_S)
+        settle()
         return self._engine.ask_without_cache(prompt).ttft_s
 
     def _plain(self, prompt: list[int]) -> float:
-        time.sleep(_SETTLE_S)
+        settle()
         return self._plain_cold(prompt)
 
     def _ask(self, prompt: list[int], salt: str) -> Reply:
-        time.sleep(_SETTLE_S)
+        settle()
         return self._engine.ask(prompt, salt)
 
     def _new_tokens(self, count: int) -> list[int]:

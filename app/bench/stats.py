@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ class Estimate:
 def median(values: Sequence[float]) -> float:
     """Raises StatisticsError for no values."""
     return statistics.median(values)
+
+
+def nearest_rank(values: Sequence[float], share: float) -> float:
+    """The smallest value that is not below this share of all. Raises IndexError for no values."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def estimate(values: Sequence[float]) -> Estimate:

@@ -5,20 +5,18 @@ One side computes at a time; the other waits for its turn, its threads asleep.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.bench.client import Answer, Client
 from app.bench.errors import BenchError, EmptyAnswer
 from app.bench.plain import PlainProcess
+from app.bench.quiet import settle
 from app.bench.warm_results import Round, SizeResult, Warm
 from app.bench.workload import Chat, Workload
 
 MAX_TOKENS = 3
 
-# Idle BLAS threads look for work for some 30 ms before they sleep: nobody is timed meanwhile.
-_SETTLE_S = 0.1
 _WARM_UP_TOKENS = 100
 _MAX_EMPTY_ANSWERS = 5
 
@@ -91,12 +89,12 @@ class WarmBench:
         answer = self._ask(chat, tokens, salt)
         cached = answer.cached_tokens
         self._plain.place(tokens[:cached], tokens[cached:])
-        time.sleep(_SETTLE_S)
+        settle()
         limit_s = self._plain.extend(tokens[cached:])
         return Warm(answer.prompt_tokens, cached, answer.ttft_s, limit_s)
 
     def _ask(self, chat: Chat, tokens: list[int], salt: str) -> Answer:
-        time.sleep(_SETTLE_S)
+        settle()
         answer = self._client.ask(chat.messages, max_tokens=MAX_TOKENS, salt=salt)
         if answer.prompt_tokens != len(tokens):
             raise BenchError(
@@ -106,7 +104,7 @@ class WarmBench:
         return answer
 
     def _cold(self, tokens: list[int]) -> float:
-        time.sleep(_SETTLE_S)
+        settle()
         return self._plain.cold(tokens)
 
 

@@ -19,7 +19,7 @@ from engine.cache.cost import KVCost
 from engine.cache.evicted import Evicted, Reason
 from engine.cache.eviction import EvictionPolicy, LeastRecentlyUsed
 from engine.cache.identity import ModelIdentity
-from engine.cache.index import PageIndex, Walk, free_tokens, is_free_and_hot
+from engine.cache.index import PageIndex, Walk, is_free_and_hot
 from engine.cache.kept import HALF_LIFE_S, Use
 from engine.cache.page import Page
 from engine.cache.part import Hold, Part, Storage, View
@@ -306,14 +306,18 @@ class PrefixCache:
         return num_tokens * self.cost.bytes_per_token + extras
 
     def hot_bytes_of(self, match: Match, now: float, window_s: float = HALF_LIFE_S) -> int:
-        """What of `hot_bytes` a match would hold."""
-        num_tokens, checkpoint = 0, match.checkpoint
-        page: Page | None = match.last
-        while page is not None and page.part is not None:
-            if page.is_hot(now - window_s):
-                num_tokens += min(free_tokens(page), max(0, match.num_tokens - page.start))
+        """What of `hot_bytes` a match would hold. A page was hit whenever one that follows it
+        was."""
+        page, since_s = match.last, now - window_s
+        while page.parent is not None and not page.is_hot(since_s):
             page = page.parent
-        hot = checkpoint is not None and is_free_and_hot(checkpoint, now - window_s)
+        num_tokens = sum(
+            max(0, min(view.end, page.end) - max(view.part.base, view.part.held_end))
+            for view in match.views
+            if not view.part.open
+        )
+        checkpoint = match.checkpoint
+        hot = checkpoint is not None and is_free_and_hot(checkpoint, since_s)
         extras = self._store.extra_bytes(checkpoint.part) if checkpoint and hot else 0
         return num_tokens * self.cost.bytes_per_token + extras
 

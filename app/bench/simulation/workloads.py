@@ -11,7 +11,7 @@ from app.bench.simulation.arrivals import Arrival, Client, Workload
 from app.bench.simulation.runner import FIRST_TOKEN, NEXT_TOKEN, answer
 from engine.request import Priority, Prompt, Request, SamplingParams
 
-_WORDS = range(1 + max(FIRST_TOKEN, NEXT_TOKEN), 50_000)  # what prompts are made of
+WORDS = range(1 + max(FIRST_TOKEN, NEXT_TOKEN), 50_000)  # what prompts are made of
 _GREEDY = SamplingParams(temperature=0.0)
 
 CONVERSATION, SWEEP = "conversation", "sweep"
@@ -42,7 +42,7 @@ class Chat:
 
 def words(chance: random.Random, count: int) -> tuple[int, ...]:
     """Random tokens of a prompt."""
-    return tuple(chance.choices(_WORDS, k=count))
+    return tuple(chance.choices(WORDS, k=count))
 
 
 def greedy(

@@ -22,9 +22,9 @@ from app.bench.flights import (
     Side,
     followers_ttft_s,
     mean_ttft_s,
-    nearest_rank,
     slowest_s,
 )
+from app.bench.stats import nearest_rank
 from engine.config import Publication, Release, WaitOrCompute
 
 SIDES = (Side.ONDOL, Side.WAIT, Side.COMPUTE)

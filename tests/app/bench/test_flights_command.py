@@ -61,6 +61,7 @@ def test_only_some_kinds(asked: list[Any]) -> None:
         ("--quick --pairs 15", "leave out --pairs"),
         ("--quick --only source", "has no cases of these kinds"),
         ("--only early", "not 'early'"),
+        ("--only late --against mlx-lm", "--against has no cases of these kinds"),
         ("--against nobody", "invalid choice"),
     ],
 )

@@ -46,7 +46,7 @@ class PricedEngine:
 
 @pytest.fixture(autouse=True)
 def no_settling(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial, "_SETTLE_S", 0.0)
+    monkeypatch.setattr(partial, "settle", lambda: None)
 
 
 def measured(engine: PricedEngine, said: list[str] | None = None) -> PartialResults:
