@@ -123,7 +123,10 @@ class EngineLoop:
         self._hands_over = False
         self._snapshot_at = 0.0
         self.step_started_at: float | None = None
-        self.snapshot = Snapshot()
+        # Somebody may look before the first step: what was counted before stays counted.
+        self.snapshot = Snapshot(
+            seq=counters.seq, totals=counters.totals(), evictions=counters.evictions()
+        )
 
     def run(self, inbox: queue.SimpleQueue[Command]) -> None:
         """Serve until told to stop. Sleeps while there is nothing to do."""
