@@ -304,8 +304,9 @@ def _plain(shared: Sequence[SharedView]) -> bool:
 
 
 def _one_token(queries: mx.array, keys: mx.array, values: mx.array, cache: RowsCache) -> mx.array:
-    """The next token of a row that is alone: with nothing to fold, to mask or to put in order, half
-    as many operations as for several."""
+    """The next token of a row that is alone, with nothing to fold, to mask or to put in order:
+    `queries` [1, heads, 1, head_dim], scaled, over its parts and its tail, [1, kv_heads, tokens,
+    head_dim] each. Returns [1, heads, 1, value_dim]."""
     _, heads, _, dim = queries.shape
     kv_heads = keys.shape[1]
     asking = queries.reshape(1, kv_heads, heads // kv_heads, dim)
