@@ -39,7 +39,7 @@ from engine.request import (
     Text,
 )
 from engine.schedule.admission import Admission
-from engine.schedule.job import Job
+from engine.schedule.job import Job, Phase
 from engine.schedule.scheduler import Scheduler, Step
 from engine.snapshot import EngineState, Memory, Snapshot, Waits
 
@@ -47,6 +47,7 @@ log = logging.getLogger(__name__)
 
 SNAPSHOT_INTERVAL_S = 0.05
 IDLE_LOOK_S = 60.0
+WORTH_UNITING_TOKENS = 16  # joining two pieces of KV costs as much as reading them apart so often
 # Building the next step's graph holds the GIL for many milliseconds. After a first token the thread
 # that sends it gets this long to wake up and take the GIL, which saves the client about 5 ms.
 HAND_OVER_S = 0.0003
@@ -175,6 +176,7 @@ class EngineLoop:
         self._end_overdue(now)
         if not self._paused:
             self._admit(now)
+        self._unite_alone()
         if plan := self._plan_within_budget():
             num_tokens = plan.num_tokens
             if plan.decode:
@@ -314,6 +316,18 @@ class EngineLoop:
             else:
                 self._cut_short(self._scheduler.running[0])
         return plan
+
+    def _unite_alone(self) -> None:
+        """Whoever runs alone, and goes on for a while, need not keep what it reads apart for
+        others: that costs it operations in every step."""
+        job = self._scheduler.alone
+        if (
+            job is not None
+            and job.row is not None
+            and job.phase is Phase.DECODE
+            and job.answer_tokens_left >= WORTH_UNITING_TOKENS
+        ):
+            self._cache.take_over(job.row, self._admission.budget - self._cache.used_bytes)
 
     def _tell_preempted(self, job: Job) -> None:
         if not job.pin:  # a pin that is being warmed gives its place to anybody

@@ -14,7 +14,7 @@ from typing import Any
 from app.bench.child import END_LIMIT_S, child, log_tail, python_command
 from app.bench.errors import BenchError
 from app.bench.gui import Section
-from app.bench.server_process import ServerProcess
+from app.bench.server_process import ServerProcess, noted_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class AppProcess(ServerProcess):
     def __init__(
         self, process: subprocess.Popen[str], started: float, data_dir: Path, log: Path, probe: Path
     ) -> None:
-        super().__init__(process, data_dir, log)
+        super().__init__(process, log, noted_address(data_dir))
         self._started = started
         self._probe = probe
 

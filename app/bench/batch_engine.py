@@ -1,5 +1,5 @@
 """Clients that ask one request after another, served by the engine's own step loop on the real
-model: no HTTP or tokenizer is in their times."""
+model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 
 from app.bench.batch import Point
 from app.bench.batch_watch import WatchedScheduler
-from app.bench.errors import BenchError
+from app.bench.stepped_loop import SteppedLoop
 from engine.config import EngineConfig
 from engine.counters import Counters
-from engine.loop import EngineLoop, LoopParts, StepRunner
-from engine.metrics import EngineMetrics
+from engine.loop import LoopParts, StepRunner
 from engine.prompt.codec import TextCodec
-from engine.request import Event, Failed, Request
+from engine.request import Request
 from engine.schedule.build import ScheduledModel, build_rooms
 from engine.schedule.job import Job
 
@@ -46,7 +45,6 @@ class BatchEngine:
         self._scheduler = rooms.scheduler
         self._config = config
         self._clock = clock
-        self._failures: list[str] = []
 
     def warm_up(self, requests: Iterator[Request], clients: int) -> None:
         """Serve requests whose times do not count."""
@@ -67,15 +65,7 @@ class BatchEngine:
         self._parts.cache.clear()
 
     def _serve(self, requests: Iterator[Request], clients: int, counters: Counters) -> None:
-        loop = EngineLoop(
-            self._parts,
-            self._config,
-            deliver=self._take,
-            record=lambda record: None,
-            metrics=EngineMetrics("bench"),
-            counters=counters,
-            clock=self._clock,
-        )
+        loop = SteppedLoop(self._parts, self._config, counters=counters, clock=self._clock)
         while True:
             while len(self._scheduler.jobs) < clients:
                 request = next(requests, None)
@@ -85,8 +75,3 @@ class BatchEngine:
             if not self._scheduler.jobs:
                 return
             loop.step()
-            if self._failures:
-                raise BenchError(f"The engine could not complete a request: {self._failures[0]}")
-
-    def _take(self, events: tuple[Event, ...]) -> None:
-        self._failures += [str(event.error) for event in events if isinstance(event, Failed)]

@@ -11,6 +11,8 @@ from typing import Any
 
 from app.bench.errors import BenchError, EmptyAnswer
 
+ONDOL = "ondol serve"
+
 Messages = Sequence[Mapping[str, str]]
 Tools = Sequence[Mapping[str, object]]
 
@@ -40,11 +42,13 @@ class HealthReport:
 
 
 class Client:
-    """Talks to one Ondol. Every request has a connection of its own, made before the clock runs."""
+    """Talks to one server, which messages call `server`. Every request has a connection of its own,
+    made before the clock runs."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, server: str = ONDOL) -> None:
         self._host = host
         self._port = port
+        self._server = server
 
     def health(self) -> HealthReport:
         """Raises OSError while nobody listens."""
@@ -68,7 +72,7 @@ class Client:
             finally:
                 connection.close()
         except (OSError, http.client.HTTPException) as error:
-            raise BenchError(f"The connection to `ondol serve` broke: {error!r}") from error
+            raise BenchError(f"The connection to `{self._server}` broke: {error!r}") from error
 
     def ask(
         self,
@@ -102,12 +106,12 @@ class Client:
                 response = connection.getresponse()
                 if response.status != http.client.OK:
                     message = _message(response.read())
-                    raise BenchError(f"`ondol serve` refused a request: {message}")
-                return read_answer(response, started)
+                    raise BenchError(f"`{self._server}` refused a request: {message}")
+                return read_answer(response, started, self._server)
             finally:
                 connection.close()
         except (OSError, http.client.HTTPException) as error:
-            raise BenchError(f"The connection to `ondol serve` broke: {error!r}") from error
+            raise BenchError(f"The connection to `{self._server}` broke: {error!r}") from error
 
     def _connect(self) -> http.client.HTTPConnection:
         connection = http.client.HTTPConnection(self._host, self._port, timeout=_SILENCE_LIMIT_S)
@@ -115,7 +119,7 @@ class Client:
         return connection
 
 
-def read_answer(lines: Iterable[bytes], started: float) -> Answer:
+def read_answer(lines: Iterable[bytes], started: float, server: str = ONDOL) -> Answer:
     """Read server-sent events as they come; `started` is `time.perf_counter()` at the sending.
 
     Raises BenchError, EmptyAnswer.
@@ -129,14 +133,14 @@ def read_answer(lines: Iterable[bytes], started: float) -> Answer:
         data = line.removeprefix(b"data: ")
         event = json.loads(data)
         if "error" in event:
-            raise BenchError(f"`ondol serve` ended an answer with an error: {_message(data)}")
+            raise BenchError(f"`{server}` ended an answer with an error: {_message(data)}")
         text = "".join(choice["delta"].get("content") or "" for choice in event["choices"])
         if text and ttft_s is None:
             ttft_s = time.perf_counter() - started
         texts.append(text)
         usage = event.get("usage") or usage
     if usage is None:
-        raise BenchError("`ondol serve` ended an answer without its usage.")
+        raise BenchError(f"`{server}` ended an answer without its usage.")
     if ttft_s is None:
         raise EmptyAnswer("The model answered without a word.")
     return Answer(

@@ -1,5 +1,4 @@
-"""Requests that arrive as a case wants them, served by the engine's own step loop under one policy:
-no HTTP or tokenizer is in their times."""
+"""Requests that arrive as a case wants them, under one policy, by the engine's own step loop."""
 
 from __future__ import annotations
 
@@ -8,16 +7,14 @@ import time
 from collections import deque
 from collections.abc import Sequence
 
-from app.bench.errors import BenchError
 from app.bench.flights import Case, Kind, Measured, Policy, Scheduling
 from app.bench.quiet import settle
+from app.bench.stepped_loop import SteppedLoop
 from app.bench.timed_scheduler import TimedScheduler
 from engine.config import EngineConfig
-from engine.counters import Counters
-from engine.loop import EngineLoop, LoopParts, StepRunner
-from engine.metrics import EngineMetrics
+from engine.loop import LoopParts, StepRunner
 from engine.prompt.codec import TextCodec
-from engine.request import Event, Failed, Prompt, Request, SamplingParams
+from engine.request import Prompt, Request, SamplingParams
 from engine.schedule.build import ScheduledModel, build_rooms
 from engine.schedule.job import Job, Phase
 
@@ -41,8 +38,7 @@ class FlightsEngine:
         assert isinstance(rooms.scheduler, TimedScheduler)
         self._cache, self._scheduler = rooms.cache, rooms.scheduler
         self._numbers = itertools.count(1)
-        self._failures: list[str] = []
-        self._loop = EngineLoop(
+        self._loop = SteppedLoop(
             LoopParts(
                 runner,
                 rooms.cache,
@@ -53,10 +49,6 @@ class FlightsEngine:
                 model_id="bench",
             ),
             config,
-            deliver=self._take,
-            record=lambda record: None,
-            metrics=EngineMetrics("bench"),
-            counters=Counters(),
         )
 
     def run(self, case: Case, prompts: Sequence[Sequence[int]]) -> Measured:
@@ -77,7 +69,7 @@ class FlightsEngine:
                 continue
             all_decode = self._all_decode(case.requests)
             decided_s, began = self._scheduler.decided_s, time.perf_counter()
-            self._step()
+            self._loop.step()
             if all_decode:
                 steps += 1
                 schedule_s += self._scheduler.decided_s - decided_s
@@ -95,14 +87,6 @@ class FlightsEngine:
         job = Job(request, submitted_at, max_tokens)
         self._scheduler.add(job)
         return job
-
-    def _step(self) -> None:
-        self._loop.step()
-        if self._failures:
-            raise BenchError(f"The engine could not complete a request: {self._failures[0]}")
-
-    def _take(self, events: tuple[Event, ...]) -> None:
-        self._failures += [str(event.error) for event in events if isinstance(event, Failed)]
 
 
 def _due(case: Case, started: float, jobs: Sequence[Job]) -> float | None:

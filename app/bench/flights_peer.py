@@ -4,45 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from app.bench.child import child, log_tail, python_command
-from app.bench.client import Client
-from app.bench.errors import BenchError
+from app.bench.child import child, python_command
 from app.bench.flights import Server
-
-START_LIMIT_S = 600.0
+from app.bench.server_process import ServerProcess
 
 _HOST = "127.0.0.1"
-_POLL_S = 0.1
 
 
-class PeerProcess:
-    """A started server; `wait_until_ready` gives the client to ask it with."""
+class PeerProcess(ServerProcess):
+    """A started server. Its model may still be on its way when it is ready: the first request waits
+    for it."""
 
-    def __init__(self, process: subprocess.Popen[str], port: int, log: Path) -> None:
-        self._process = process
-        self._port = port
-        self._log = log
-
-    def wait_until_ready(self, limit_s: float = START_LIMIT_S) -> Client:
-        """Wait until it answers. The model may still be on its way: the first request waits for
-        it. Raises BenchError when it never does."""
-        client, deadline = Client(_HOST, self._port), time.monotonic() + limit_s
-        while time.monotonic() < deadline:
-            if (code := self._process.poll()) is not None:
-                raise BenchError(
-                    f"`{Server.MLX_LM}` ended with code {code} before it served: "
-                    f"{log_tail(self._log)}"
-                )
-            with contextlib.suppress(OSError):
-                if client.health().ok:
-                    return client
-            time.sleep(_POLL_S)
-        raise BenchError(f"`{Server.MLX_LM}` did not become ready within {limit_s:.0f} s.")
+    command = Server.MLX_LM
 
 
 @contextlib.contextmanager
@@ -58,7 +34,7 @@ def peer_process(
     )
     # A folder on this machine is all it needs.
     with child(command, log, {**variables, "HF_HUB_OFFLINE": "1"}) as process:
-        yield PeerProcess(process, port, log)
+        yield PeerProcess(process, log, lambda: (_HOST, port))
 
 
 def _free_port() -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.bench.child import child, python_command
 from app.bench.flights import Side
-from app.bench.server_process import ServerProcess
+from app.bench.server_process import ServerProcess, noted_address
 
 
 @contextlib.contextmanager
@@ -21,4 +21,4 @@ def house_server(
         "app.bench.house_worker", str(model), str(data_dir), side, str(kv_budget_bytes)
     )
     with child(command, log, variables) as process:
-        yield ServerProcess(process, data_dir, log)
+        yield ServerProcess(process, log, noted_address(data_dir))

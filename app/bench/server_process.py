@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from app.bench.child import child, log_tail, python_command
-from app.bench.client import Client
+from app.bench.client import ONDOL, Client
 from app.bench.errors import BenchError
 from app.instance import find_holder
 from engine.snapshot import EngineState
@@ -18,16 +18,19 @@ START_LIMIT_S = 600.0
 
 _POLL_S = 0.1
 
+Address = Callable[[], tuple[str, int] | None]
+
 
 class ServerProcess:
-    """A started server; `wait_until_ready` gives the client to ask it with."""
+    """A started server; `wait_until_ready` gives the client to ask it with. `address` tells where
+    it listens, once that is known."""
 
-    command = "ondol serve"  # as messages name it
+    command = ONDOL  # as messages name it
 
-    def __init__(self, process: subprocess.Popen[str], data_dir: Path, log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str], log: Path, address: Address) -> None:
         self._process = process
-        self._data_dir = data_dir
         self._log = log
+        self._address = address
 
     def wait_until_ready(self, limit_s: float = START_LIMIT_S) -> Client:
         """Wait until `/health` is 200. Raises BenchError when it cannot become that."""
@@ -44,10 +47,9 @@ class ServerProcess:
         raise BenchError(f"`{self.command}` did not become ready within {limit_s:.0f} s.")
 
     def _healthy(self) -> Client | None:
-        # The note in its data folder says where it listens, as soon as it does.
-        if (holder := find_holder(self._data_dir)) is None:
+        if (address := self._address()) is None:
             return None
-        client = Client(holder.host, holder.port)
+        client = Client(*address, self.command)
         try:
             health = client.health()
         except OSError:
@@ -55,6 +57,16 @@ class ServerProcess:
         if health.state == EngineState.FAILED.value:
             raise BenchError(f"`{self.command}` cannot use the model: {health.reason}")
         return client if health.ok else None
+
+
+def noted_address(data_dir: Path) -> Address:
+    """The note in its data folder says where an Ondol listens, as soon as it does."""
+
+    def address() -> tuple[str, int] | None:
+        holder = find_holder(data_dir)
+        return None if holder is None else (holder.host, holder.port)
+
+    return address
 
 
 @contextlib.contextmanager
@@ -67,4 +79,4 @@ def server_process(
         "app", "serve", "--port", "0", "--data-dir", str(data_dir), "--model", str(model)
     )
     with child(command, log, variables) as process:
-        yield ServerProcess(process, data_dir, log)
+        yield ServerProcess(process, log, noted_address(data_dir))

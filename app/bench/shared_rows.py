@@ -1,4 +1,4 @@
-"""Rows that share a prefix, by the engine's own step loop: no HTTP or tokenizer is in its times."""
+"""Rows that share a prefix, by the engine's own step loop."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.bench.errors import BenchError
+from app.bench.stepped_loop import SteppedLoop
 from engine.assembly import Assembly
-from engine.cache.part import Hold
 from engine.config import EngineConfig
-from engine.counters import Counters
-from engine.loop import EngineLoop
-from engine.metrics import EngineMetrics
 from engine.model.plain_batch import Joined
-from engine.request import Event, Failed, Prompt, Request, SamplingParams
+from engine.request import Prompt, Request, SamplingParams
 from engine.schedule.job import Job, Phase
 
 _GREEDY = SamplingParams(temperature=0.0)
@@ -35,37 +32,20 @@ class SharedRows:
         self._most_tokens = most_tokens
         self._numbers = itertools.count(1)
         self._prefix: tuple[int, ...] = ()
-        self._hold: Hold | None = None
         self._jobs: list[Job] = []
-        self._failures: list[str] = []
-        self._loop = EngineLoop(
-            parts,
-            EngineConfig(),
-            deliver=self._take,
-            record=lambda record: None,
-            metrics=EngineMetrics(parts.model_id),
-            counters=Counters(),
-        )
+        self._loop = SteppedLoop(parts, EngineConfig())
 
     def keep(self, prefix: Sequence[int]) -> None:
-        """Compute the KV of a prefix, which nothing displaces, in the place of the one before."""
+        """Compute the KV of a prefix, in the place of the one before."""
         self.forget()
         self._prefix = tuple(prefix)
         job = self._add((), max_tokens=0)
         while self._scheduler.knows(job.request.id):
-            self._step()
-        self._hold = self._cache.hold(self._cache.match(self._prefix), "bench")
-        if self._hold.end != len(self._prefix):
-            raise BenchError(
-                f"Of a prefix of {len(self._prefix):,} tokens only {self._hold.end:,} were kept: "
-                "the KV budget may be too small for this model and these sizes."
-            )
+            self._loop.step()
+        self.stop()
 
     def forget(self) -> None:
         """Let go of the prefix and of everything that stands on it."""
-        if self._hold is not None:
-            self._cache.release(self._hold)
-            self._hold = None
         self._cache.clear()
 
     def start(self, suffixes: Sequence[Sequence[int]]) -> tuple[float, ...]:
@@ -79,7 +59,7 @@ class SharedRows:
         """So many steps of all rows, in seconds."""
         started = time.perf_counter()
         for _ in range(count):
-            self._step()
+            self._loop.step()
         return time.perf_counter() - started
 
     def join(self, suffix: Sequence[int]) -> Joined:
@@ -88,7 +68,7 @@ class SharedRows:
         job = self._add(suffix, self._most_tokens)
         num_steps = self._until_answered([job])
         first_s = time.perf_counter() - started
-        self._step()
+        self._loop.step()
         total_s = time.perf_counter() - started
         self._jobs.append(job)
         return Joined(first_s, total_s, num_steps, 1)
@@ -97,17 +77,25 @@ class SharedRows:
         """The row that came last leaves, and the others make a step. In seconds."""
         started = time.perf_counter()
         self._scheduler.remove(self._jobs.pop())
-        self._step()
+        self._loop.step()
         return time.perf_counter() - started
 
     def stop(self) -> None:
-        """End all rows and give back what they had of their own."""
+        """End all rows and give back what they had of their own: all but the prefix, which is
+        held only meanwhile, since a row may go on in what nobody else holds."""
         for job in self._jobs:
             self._scheduler.remove(job)
         self._jobs = []
+        hold = self._cache.hold(self._cache.match(self._prefix), "bench")
+        if hold.end != len(self._prefix):
+            raise BenchError(
+                f"Of a prefix of {len(self._prefix):,} tokens only {hold.end:,} were kept: "
+                "the KV budget may be too small for this model and these sizes."
+            )
         own = self._cache.used_bytes - self._cache.held_bytes()
         if own > 0:
             self._cache.reclaim(own)
+        self._cache.release(hold)
 
     def _add(self, suffix: Sequence[int], max_tokens: int) -> Job:
         prompt = Prompt((*self._prefix, *suffix))
@@ -119,7 +107,7 @@ class SharedRows:
     def _until_answered(self, jobs: Sequence[Job]) -> int:
         """Step until all have their first token. Returns the number of steps."""
         for number in itertools.count(1):
-            self._step()
+            self._loop.step()
             if any(job.phase is Phase.WAITING for job in jobs):
                 raise BenchError(
                     f"{len(self._scheduler.jobs)} rows on a prefix of {len(self._prefix):,} tokens "
@@ -128,11 +116,3 @@ class SharedRows:
             if all(job.first_token_at for job in jobs):
                 return number
         raise AssertionError("counting has no end")
-
-    def _step(self) -> None:
-        self._loop.step()
-        if self._failures:
-            raise BenchError(f"The engine could not complete a request: {self._failures[0]}")
-
-    def _take(self, events: tuple[Event, ...]) -> None:
-        self._failures += [str(event.error) for event in events if isinstance(event, Failed)]

@@ -64,8 +64,9 @@ class Storage(Protocol):
         """Most bytes that `absorb` needs for a moment beside what both hold."""
 
     def absorb(self, other: Storage) -> None:
-        """Take over all that another sealed storage holds, which goes on where this sealed one
-        ends; one layer at a time. The other is not used again."""
+        """Take over all that another storage holds, which goes on where this sealed one ends; one
+        layer at a time. If the other is open, this one is open again. The other is not used
+        again."""
 
     def drop_state(self) -> None:
         """Give the recurrent state of a sealed storage back."""
@@ -241,6 +242,12 @@ class Hold:
         self.views[at - 1 : at + 1] = [view]
         below.holds[self] = view.end
         below.changed()
+
+    def drop_last(self) -> None:
+        """Let go of the end of the chain."""
+        part = self.views.pop().part
+        del part.holds[self]
+        part.changed()
 
     def release(self) -> Iterator[Part]:
         """Let go of everything; yields the parts that were held, last first."""

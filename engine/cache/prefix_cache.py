@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from engine.cache import integrity
 from engine.cache.checkpoint import Checkpoint
-from engine.cache.compaction import MOST_PARTS, find_pair
+from engine.cache.compaction import MOST_PARTS, can_take_over, find_pair
 from engine.cache.convergence import LongestHit, at_states, converge, join_runs, over_window
 from engine.cache.cost import KVCost
 from engine.cache.evicted import Evicted, Reason
@@ -381,6 +381,22 @@ class PrefixCache:
         if pair is None or pair[0].storage.absorb_bytes(pair[1].storage) > most_bytes:
             return False
         self._store.join(*pair)
+        return True
+
+    def take_over(self, row: Row, most_bytes: int) -> bool:
+        """Let a row go on in the last part it stands on, if nobody else needs that, both are short
+        and joining them takes at most so many bytes for a moment: the reverse of sharing a tail.
+        It then reads one piece where it read two. Returns whether it does. For a row that runs
+        alone. Where layers have conditions of their own, parts end at checkpoints and stay."""
+        if not (self.cost.dense and can_take_over(row, prompts_apart=self._prefilled_only)):
+            return False
+        below, tail = row.hold.views[-1].part, row.tail
+        if below.storage.absorb_bytes(tail.storage) > most_bytes:
+            return False
+        row.hold.drop_last()
+        self._store.join(below, tail)
+        del self.rows[tail]
+        row.tail, self.rows[below] = below, row
         return True
 
     def clear(self) -> bool:

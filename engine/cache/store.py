@@ -38,8 +38,7 @@ class Store:
         part.open = False
         part.changed()
         part.storage.seal()
-        self.sealed_bytes += part.storage.num_bytes
-        self.kept_bytes += self.extra_bytes(part)
+        self._book(part)
         if not self.cost.dense and part.storage.num_tokens and not self.is_mostly_full(part):
             # Checkpoints lie close together: small parts would be empty for the most part.
             self.change(part, lambda storage: storage.truncate(storage.num_tokens))
@@ -82,8 +81,7 @@ class Store:
         """Drop a part that nobody uses and nobody can find, and then whatever it alone kept."""
         while part.dead and part in self.parts:
             self.parts.discard(part)
-            self.sealed_bytes -= part.storage.num_bytes
-            self.kept_bytes -= self.extra_bytes(part)
+            self._unbook(part)
             self.given_back += part.storage.num_bytes
             parent = part.parent
             if parent is None:
@@ -105,16 +103,16 @@ class Store:
         return self.index.add(parent, key, holder, tail.num_prefilled(parent.end, end), origin)
 
     def join(self, below: Part, above: Part) -> None:
-        """Make the upper of two sealed neighbours the end of the lower. Nothing that is held or
-        found changes but the part it lies in."""
+        """Make the upper of two neighbours the end of the lower, which is sealed. If the upper is
+        open, so is what they become. Nothing that is held or found changes but the part it lies
+        in."""
         for part in (below, above):
-            self.sealed_bytes -= part.storage.num_bytes
-            self.kept_bytes -= self.extra_bytes(part)
+            self._unbook(part)
         if below.prompt_end >= below.end:
             below.prompt_end = above.prompt_end
         below.storage.absorb(above.storage)
-        self.sealed_bytes += below.storage.num_bytes
-        self.kept_bytes += self.extra_bytes(below)
+        below.open = above.open
+        self._book(below)
         for page in above.pages.values():
             page.part = below
         below.pages |= above.pages
@@ -130,8 +128,18 @@ class Store:
             below.checkpoint = above.checkpoint
         self.parts.discard(above)
 
+    def _book(self, part: Part) -> None:
+        if not part.open:
+            self.sealed_bytes += part.storage.num_bytes
+            self.kept_bytes += self.extra_bytes(part)
+
+    def _unbook(self, part: Part) -> None:
+        if not part.open:
+            self.sealed_bytes -= part.storage.num_bytes
+            self.kept_bytes -= self.extra_bytes(part)
+
     def drop(self, part: Part) -> None:
-        """A part that was never sealed is gone."""
+        """An open part is gone."""
         self.parts.discard(part)
         if part.parent is not None:
             part.parent.children.discard(part)

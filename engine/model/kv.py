@@ -196,6 +196,7 @@ class PartStorage:
 
     def absorb(self, other: Storage) -> None:
         assert isinstance(other, PartStorage)
+        is_open = other._sealed_bytes is None
         for i, of in enumerate(self.shape.leaves):
             mine, more = self.leaves[i], other.leaves[i]
             match of.kind:
@@ -210,6 +211,8 @@ class PartStorage:
                     self.leaves[i] = more
         self.num_tokens += other.num_tokens
         self._measure()
+        if is_open:
+            self._sealed_bytes = None
 
     def drop_state(self) -> None:
         self._forget_states()

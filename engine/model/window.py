@@ -13,15 +13,18 @@ from engine.cache.cost import WINDOW_SLACK_TOKENS
 
 KeysAndValues = tuple[mx.array, mx.array]
 
-_STEP, _MOST_STEP = 16, 256
+_STEP, _PAGE, _MOST_STEP = 4, 16, 256
 
 
 def small_steps(kv: Any, num_tokens: int) -> None:
     """Let an mlx-lm `KVCache` grow, when it appends `num_tokens` tokens, by no more than those and
-    an eighth of what it holds. Its own steps of 256 tokens would take more for the short tails of
-    many rows than their common prefix does; smaller ones copy a long tail too often."""
-    eighth = min(kv.offset // 8, _MOST_STEP) // _STEP * _STEP if num_tokens == 1 else 0
-    step = max(-(-num_tokens // _STEP) * _STEP, eighth)
+    an eighth of what it holds, from 256 tokens on a sixteenth. Its own steps of 256 tokens would
+    take more for the short tails of many rows than their common prefix does; smaller ones copy a
+    long tail too often."""
+    room = 0
+    if num_tokens == 1:
+        room = max(min(kv.offset // 8, _PAGE), min(kv.offset // 16, _MOST_STEP))
+    step = -(-max(num_tokens, room) // _STEP) * _STEP
     # It gives unused room back when it grows, but not at a multiple of its step.
     while kv.offset and kv.offset % step == 0 and kv.offset < kv.keys.shape[2]:
         step += _STEP

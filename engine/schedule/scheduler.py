@@ -122,6 +122,13 @@ class Scheduler:
         return list(self._running)
 
     @property
+    def alone(self) -> Job | None:
+        """The one that runs, where nobody else does or waits."""
+        if len(self._running) != 1 or self.num_waiting:
+            return None
+        return next(iter(self._running))
+
+    @property
     def jobs(self) -> list[Job]:
         """All live jobs, waiting and running."""
         return list(self._jobs.values())

@@ -153,7 +153,7 @@ class FakeStorage:
     def absorb(self, other: Storage) -> None:
         assert isinstance(other, FakeStorage)
         assert self.sealed
-        assert other.sealed
+        self.sealed = other.sealed
         self.held = [
             more + (mine if more == len(other.kv) else 0)
             for mine, more in zip(self.held, other.held, strict=True)

@@ -11,7 +11,7 @@ import pytest
 
 from app.bench.child import child, python_command
 from app.bench.errors import BenchError
-from app.bench.server_process import ServerProcess
+from app.bench.server_process import ServerProcess, noted_address
 from tests.support.scripted_engine import CACHED_TOKENS
 
 CHAT = ({"role": "user", "content": "Hello there"},)
@@ -25,7 +25,7 @@ def scripted_server(folder: Path, *options: str) -> Iterator[ServerProcess]:
         *("serve", "--port", "0", "--data-dir", str(data_dir), "--model", str(folder), *options),
     )
     with child(command, log, {}) as process:
-        yield ServerProcess(process, data_dir, log)
+        yield ServerProcess(process, log, noted_address(data_dir))
     assert process.returncode == 0
 
 
@@ -59,7 +59,7 @@ def test_a_broken_model_is_told_at_once(tmp_path: Path) -> None:
 def test_a_server_that_ends_early_is_told_with_its_last_words(tmp_path: Path) -> None:
     code = "import sys; sys.exit('no room')"
     with child([sys.executable, "-c", code], tmp_path / "log", {}) as process:
-        server = ServerProcess(process, tmp_path / "data", tmp_path / "log")
+        server = ServerProcess(process, tmp_path / "log", noted_address(tmp_path / "data"))
         with pytest.raises(BenchError, match=r"ended with code 1 before it served: no room"):
             server.wait_until_ready(20)
 
@@ -67,7 +67,7 @@ def test_a_server_that_ends_early_is_told_with_its_last_words(tmp_path: Path) ->
 def test_a_server_that_never_serves_is_given_up(tmp_path: Path) -> None:
     code = "import signal; signal.pause()"
     with child([sys.executable, "-c", code], tmp_path / "log", {}) as process:
-        server = ServerProcess(process, tmp_path / "data", tmp_path / "log")
+        server = ServerProcess(process, tmp_path / "log", noted_address(tmp_path / "data"))
         with pytest.raises(BenchError, match="did not become ready within 0 s"):
             server.wait_until_ready(0.01)
 
