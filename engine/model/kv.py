@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import mlx.core as mx
-from mlx_lm.models.cache import ArraysCache, KVCache
+from mlx_lm.models.cache import ArraysCache
 
 from engine.cache.cost import KVCost
 from engine.cache.layout import LayerKind, Layout
 from engine.cache.part import Storage
-from engine.model.window import KeysAndValues, WindowKV, small_steps
+from engine.model.tail import TailKV
+from engine.model.window import KeysAndValues, WindowKV
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Leaf:
         """An empty cache."""
         match self.kind:
             case LayerKind.FULL:
-                return KVCache()  # type: ignore[no-untyped-call]
+                return TailKV()
             case LayerKind.SLIDING:
                 return WindowKV(self.window)
             case LayerKind.RECURRENT:
@@ -66,7 +67,7 @@ class Mark:
 class PartStorage:
     """State of one part: a cache for every leaf of the model.
 
-    Full attention: an mlx-lm `KVCache` of all tokens, [1, kv_heads, tokens, head_dim] each. Sliding
+    Full attention: a `TailKV` of all tokens, [1, kv_heads, tokens, head_dim] each. Sliding
     windows: a `WindowKV` of the last ones. Recurrent: an `ArraysCache`, right at the end only.
     Open, they grow; sealed, their arrays never change, and slices of them are what followers read.
     """
@@ -88,10 +89,10 @@ class PartStorage:
         total = 0 if self._inherited else self.state_bytes
         # Asked for in every step: layers of a kind are allocated alike.
         if (first := next(self.shape.of(LayerKind.FULL), None)) is not None:
-            total += _allocated_tokens(self.leaves[first]) * cost.bytes_per_token
+            total += self.leaves[first].allocated_tokens * cost.bytes_per_token
         for group, window in enumerate(cost.windows):
             leaf = self.leaves[next(self.shape.of_group(group))]
-            total += _allocated_tokens(leaf.kv) * window.bytes_per_token
+            total += leaf.kv.allocated_tokens * window.bytes_per_token
         return total
 
     @property
@@ -108,18 +109,13 @@ class PartStorage:
         cost = self.shape.cost
         total = 0
         if (first := next(self.shape.of(LayerKind.FULL), None)) is not None:
-            total += _new_tokens(self.leaves[first], num_tokens) * cost.bytes_per_token
+            total += self.leaves[first].new_tokens(num_tokens) * cost.bytes_per_token
         for group, window in enumerate(cost.windows):
             leaf = self.leaves[next(self.shape.of_group(group))]
-            total += _new_tokens(leaf.kv, num_tokens) * window.bytes_per_token
+            total += leaf.kv.new_tokens(num_tokens) * window.bytes_per_token
         if cost.recurrent and (self._inherited or not self.num_tokens):
             total += cost.state_bytes
         return total
-
-    def expect(self, num_tokens: int) -> None:
-        """A step will append so many tokens: make room for them and little more."""
-        for kv in self._grown():
-            small_steps(kv, num_tokens)
 
     def advance(self, num_tokens: int) -> None:
         """A step has appended tokens and has been evaluated. Raises AssertionError where the layers
@@ -236,12 +232,12 @@ class PartStorage:
             return keys[..., start:end, :], values[..., start:end, :]
         return keys, values
 
-    def _grown(self) -> Iterator[Any]:
+    def _grown(self) -> Iterator[TailKV]:
         """The KV caches of full and sliding layers."""
         for leaf in self.leaves:
             if isinstance(leaf, WindowKV):
                 yield leaf.kv
-            elif isinstance(leaf, KVCache):
+            elif isinstance(leaf, TailKV):
                 yield leaf
 
     def _states(self) -> Iterator[Any]:
@@ -280,9 +276,6 @@ class PrivateStorage:
 
     def growth_bytes(self, num_tokens: int) -> int:
         return num_tokens * self._bytes_per_token
-
-    def expect(self, num_tokens: int) -> None:
-        pass
 
     def advance(self, num_tokens: int) -> None:
         self.num_tokens += num_tokens
@@ -335,8 +328,8 @@ def shape_of(layout: Layout, caches: Sequence[Any], cost: KVCost) -> Shape:
     )
 
 
-def _append(kv: Any, num_tokens: int, more: Any) -> None:
-    """Give a `KVCache` of `num_tokens` tokens all of another's behind them, and no room beyond. The
+def _append(kv: TailKV, num_tokens: int, more: TailKV) -> None:
+    """Give a `TailKV` of `num_tokens` tokens all of another's behind them, and no room beyond. The
     other is emptied at once, so that little exists twice."""
     count = more.offset
     keys = mx.concatenate([kv.keys[..., :num_tokens, :], more.keys[..., :count, :]], axis=2)
@@ -345,18 +338,3 @@ def _append(kv: Any, num_tokens: int, more: Any) -> None:
     kv.keys, kv.values, kv.offset = keys, values, num_tokens + count
     more.keys = more.values = None
     more.offset = 0
-
-
-def _allocated_tokens(cache: Any) -> int:
-    """Tokens for which an mlx-lm `KVCache` has room."""
-    return 0 if cache.keys is None else int(cache.keys.shape[2])
-
-
-def _new_tokens(cache: Any, num_tokens: int) -> int:
-    """Tokens for which an mlx-lm `KVCache` would allocate room to append so many."""
-    capacity = _allocated_tokens(cache)
-    if cache.offset + num_tokens <= capacity:
-        return 0
-    small_steps(cache, num_tokens)
-    steps = -(-num_tokens // cache.step) * cache.step
-    return int(cache.offset + steps - capacity)

@@ -7,43 +7,26 @@ from typing import Any
 
 import mlx.core as mx
 from mlx_lm.models.base import create_causal_mask
-from mlx_lm.models.cache import KVCache
 
 from engine.cache.cost import WINDOW_SLACK_TOKENS
+from engine.model.tail import TailKV
 
 KeysAndValues = tuple[mx.array, mx.array]
-
-_STEP, _PAGE, _MOST_STEP = 4, 16, 256
-
-
-def small_steps(kv: Any, num_tokens: int) -> None:
-    """Let an mlx-lm `KVCache` grow, when it appends `num_tokens` tokens, by no more than those and
-    an eighth of what it holds, from 256 tokens on a sixteenth. Its own steps of 256 tokens would
-    take more for the short tails of many rows than their common prefix does; smaller ones copy a
-    long tail too often."""
-    room = 0
-    if num_tokens == 1:
-        room = max(min(kv.offset // 8, _PAGE), min(kv.offset // 16, _MOST_STEP))
-    step = -(-max(num_tokens, room) // _STEP) * _STEP
-    # It gives unused room back when it grows, but not at a multiple of its step.
-    while kv.offset and kv.offset % step == 0 and kv.offset < kv.keys.shape[2]:
-        step += _STEP
-    kv.step = step
 
 
 class WindowKV:
     """Keys and values of the last tokens of one part in one sliding layer, [1, kv_heads, tokens,
     head_dim] each.
 
-    An mlx-lm `KVCache` whose beginning is shed from time to time: unlike a ring it stays in
-    temporal order, so that parts of it can be read in place by whoever stands on it.
+    A `TailKV` whose beginning is shed from time to time: unlike a ring it stays in temporal order,
+    so that parts of it can be read in place by whoever stands on it.
     """
 
     __slots__ = ("kv", "window")
 
     def __init__(self, window: int) -> None:
         self.window = window
-        self.kv: Any = KVCache()  # type: ignore[no-untyped-call]
+        self.kv = TailKV()
 
     @property
     def num_tokens(self) -> int:
@@ -74,7 +57,7 @@ class WindowKV:
     def keep(self, start: int, end: int) -> None:
         """Keep only the tokens [start, end) of those held, and no room beyond them."""
         if start >= end:
-            self.kv = KVCache()  # type: ignore[no-untyped-call]
+            self.kv = TailKV()
             return
         keys = mx.contiguous(self.kv.keys[..., start:end, :])
         values = mx.contiguous(self.kv.values[..., start:end, :])

@@ -148,6 +148,47 @@ def test_a_long_conversation_is_compacted_when_idle(name: str) -> None:
     assert gate.cached("after") >= len(text) - 19
 
 
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("name", ["llama", "llama_mha", "gemma3_text"])
+@pytest.mark.parametrize("length", [1, 16, 100, 600])
+def test_who_is_alone_goes_on_in_the_part_and_shares_it_again(
+    name: str, length: int, shared: bool
+) -> None:
+    """Joined and apart in turn: alone, with another on the same prefix, on what the first has
+    answered itself, and alone again."""
+    gate = make_gate(name, shared=shared, chunk=256)
+    prefix = TEXT[:length]
+    gate.run("first", [*prefix, 5], 0)
+    prompts = {"long": [*prefix, 5, *OTHER[:9]]}
+    gate.submit("long", prompts["long"], 80)
+    row = None
+    for _ in range(6):
+        gate.step()
+        row = gate.scheduler.get("long").row
+    assert row is not None
+    dense = gate.cache.cost.dense
+    assert bool(row.hold.views) is not dense, "what it stood on is its own"
+    for n, tokens in enumerate(([*prefix, 5, *OTHER[40:47]], [*prefix, 6])):
+        prompts[f"other {n}"] = tokens
+        gate.submit(f"other {n}", tokens, 5)
+        for _ in range(9):
+            gate.step()
+    answered = gate.answer("long")[:12]
+    prompts["on its answer"] = [*prompts["long"], *answered, 7]
+    gate.submit("on its answer", prompts["on its answer"], 3)
+    gate.step()
+    assert row.hold.views
+    gate.finish()
+    for each, tokens in prompts.items():
+        check(gate, each, tokens)
+    if dense:
+        assert gate.cached("other 0") == length + 1
+        assert gate.cached("on its answer") == len(prompts["long"]) + 12
+    prompts["after"] = [*prompts["long"], *gate.answer("long")]
+    gate.run("after", prompts["after"], 3)
+    check(gate, "after", prompts["after"])
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [("llama", mx.float16), ("llama", mx.bfloat16), ("gemma3_text", mx.float16)],

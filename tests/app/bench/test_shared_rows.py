@@ -58,7 +58,7 @@ def test_rows_share_the_prefix_and_answer_their_own_prompts() -> None:
 def test_rows_that_stop_leave_only_the_prefix() -> None:
     gate = Gate("llama", chunk=256)
     rows = on(gate)
-    kept = gate.cache.held_bytes()
+    kept = gate.cache.used_bytes
     for _ in range(2):
         rows.start(SUFFIXES)
         rows.stop()

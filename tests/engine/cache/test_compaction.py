@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import queue
 
+from engine.cache.compaction import MOST_TAKEN_OVER
 from engine.cache.prefix_cache import PrefixCache
+from engine.cache.row import Row
 from engine.commands import Command, Stop
+from engine.loop import WORTH_UNITING_TOKENS
 from tests.support.cache import compute, make_cache, run
 from tests.support.engine import request
-from tests.support.fake_runner import BYTES_PER_TOKEN, LAYERS, check_restorable, check_states
+from tests.support.fake_runner import (
+    BYTES_PER_TOKEN,
+    LAYERS,
+    check_restorable,
+    check_states,
+    expected_answer,
+)
 from tests.support.stepping import SteppedLoop
 
 
@@ -117,3 +126,119 @@ def test_a_window_that_somebody_sees_into_is_not_lost_in_a_join() -> None:
         cache.check_integrity()
     check_restorable(first)
     cache.close_row(first)
+
+
+def test_who_runs_alone_goes_on_in_the_part_it_stands_on() -> None:
+    """It reads one piece then. When somebody else needs the part, it is one that both stand on
+    again, and nothing is copied."""
+    cache = make_cache(step=1)
+    first = list(range(1, 21))
+    run(cache, first)
+    row = cache.open_row([*first, 30, 31, 32])
+    compute(cache, row)
+    (below,) = {view.part for view in row.hold.views}
+    used = cache.used_bytes
+    assert cache.take_over(row, 10_000)
+    cache.check_integrity()
+    assert row.tail is below
+    assert not row.hold.views
+    assert cache.parts == {below}
+    assert cache.used_bytes == cache.open_bytes == used
+    row.tokens.append(33)
+    compute(cache, row)
+    check_restorable(row)
+    assert below.end == 24
+
+    other = cache.open_row([*first, 40])
+    compute(cache, other)
+    cache.check_integrity()
+    assert other.num_cached == 20
+    assert [view.part for view in row.hold.views] == [view.part for view in other.hold.views]
+    check_states(row.hold.views, [*first, 30, 31, 32, 33])
+    check_states(other.hold.views, first)
+    cache.close_row(other)
+    cache.close_row(row)
+    assert cache.match([*first, 30, 31, 32, 33]).num_tokens == 24
+
+
+def test_what_others_need_is_not_taken_over() -> None:
+    cache = make_cache()
+    first = list(range(1, 21))
+    run(cache, first)
+
+    def row_on(tokens: list[int]) -> Row:
+        row = cache.open_row([*tokens, 30])
+        compute(cache, row)
+        return row
+
+    pin = cache.hold(cache.match(first), "pin")
+    row = row_on(first)
+    assert not cache.take_over(row, 10_000), "a pin holds it"
+    cache.release(pin)
+    other = row_on([*first[:10], 50])
+    assert not cache.take_over(row, 10_000), "another row stands on its beginning"
+    assert not cache.take_over(other, 10_000), "it stands in the middle"
+    cache.close_row(other)
+    assert not cache.take_over(row, 10_000), "what the other computed stands on it"
+    cache.reclaim(BYTES_PER_TOKEN)
+    needed = (20 + 1) * BYTES_PER_TOKEN // LAYERS
+    assert not cache.take_over(row, needed - 1)
+    assert cache.take_over(row, needed)
+    assert not cache.take_over(row, 10_000), "there is nothing before it"
+    cache.close_row(row)
+
+
+def test_long_parts_and_those_that_end_at_checkpoints_stay() -> None:
+    tokens = [1 + n % 3 for n in range(MOST_TAKEN_OVER)]
+    for num_tokens, taken in ((MOST_TAKEN_OVER - 1, True), (MOST_TAKEN_OVER, False)):
+        cache = make_cache()
+        run(cache, tokens[:num_tokens])
+        row = cache.open_row([*tokens[:num_tokens], 9])
+        compute(cache, row)
+        assert cache.take_over(row, 1_000_000) is taken
+        cache.close_row(row)
+    cache = make_cache(recurrent=True)
+    run(cache, tokens[:40])
+    row = cache.open_row([*tokens[:40], 9])
+    compute(cache, row)
+    assert row.num_cached == 40
+    assert not cache.take_over(row, 1_000_000)
+    cache.close_row(row)
+
+
+def test_an_answer_stays_an_answer() -> None:
+    """Where only prompts are found again, what an answer computed is not taken over: what comes
+    after it would count as one, too."""
+    cache = make_cache(prefilled_only=True)
+    first = cache.open_row([1, 2, 3, 4, 5, 6])
+    compute(cache, first)
+    first.tokens.append(7)
+    compute(cache, first)
+    cache.close_row(first)
+    row = cache.open_row([1, 2, 3, 4, 5, 6, 9, 9])
+    compute(cache, row)
+    assert row.num_cached == 6
+    assert not cache.take_over(row, 10_000)
+    cache.close_row(row)
+
+
+def test_the_loop_lets_whoever_is_alone_go_on_in_its_part() -> None:
+    """From its second token on, if it has some way to go and nobody waits."""
+    loop = SteppedLoop()
+    tokens = list(range(1, 41))
+    loop.serve(request("first", tokens, 1))
+    alone = request("alone", [*tokens, 50], 40)
+    loop.submit(alone)
+    loop.step()
+    row = loop.scheduler.get("alone").row
+    assert row is not None
+    assert len(row.hold.views) == 1
+    loop.step()
+    assert not row.hold.views
+    loop.submit(request("other", [*tokens, 60], 40))
+    loop.step()
+    assert len(row.hold.views) == 1
+    loop.finish_all()
+    assert loop.tokens("alone") == expected_answer(alone.prompt.tokens, 40)
+    loop.serve(request("short", [*tokens, 70], WORTH_UNITING_TOKENS))
+    assert len(loop.cache.parts) > 1

@@ -14,7 +14,13 @@ from engine.cache.worth import ByWorth
 from engine.config import Eviction
 from tests.support.cache import compute, make_cache
 from tests.support.effort import LONG, long_histories
-from tests.support.fake_runner import BYTES_PER_TOKEN, check_restorable, check_states, states_of
+from tests.support.fake_runner import (
+    BYTES_PER_TOKEN,
+    FakeStorage,
+    check_restorable,
+    check_states,
+    states_of,
+)
 
 PAGE = 4
 SALTS = ("", "guest")
@@ -42,6 +48,25 @@ KINDS = [
 def common(a: list[int], b: list[int]) -> int:
     return next(
         (n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
+
+
+def all_states(row: Row) -> list[int]:
+    """What a row stands on, and what it has computed."""
+    storage = row.tail.storage
+    assert isinstance(storage, FakeStorage)
+    return [*states_of(row.hold.views), *storage.kv]
+
+
+def stands_alone(row: Row) -> bool:
+    """Whether nobody else needs the last part that a row stands on, at whose end it has begun."""
+    if not row.hold.views or not row.tail.storage.num_tokens:
+        return False
+    last = row.hold.views[-1]
+    return (
+        last.end == last.part.end
+        and last.part.children == {row.tail}
+        and list(last.part.holds) == [row.hold]
     )
 
 
@@ -218,6 +243,20 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         joined = self.cache.compact(10_000, most_parts)
         assert len(self.cache.parts) == parts - joined
         assert self.cache.used_bytes <= used
+
+    @precondition(lambda self: self.live)
+    @rule(pick=st.integers(0, 9))
+    def take_over(self, pick: int) -> None:
+        row = self.row(pick)
+        used, parts, states = self.cache.used_bytes, len(self.cache.parts), all_states(row)
+        views, alone = list(row.hold.views), stands_alone(row)
+        taken = self.cache.take_over(row, 10_000)
+        assert taken <= alone
+        assert alone == taken or self.prefilled_only or not self.cache.cost.dense
+        assert len(self.cache.parts) == parts - taken
+        assert self.cache.used_bytes <= used
+        assert row.hold.views == (views[:-1] if taken else views)
+        assert all_states(row) == states
 
     @rule(often=st.integers(0, 4))
     def clear(self, often: int) -> None:

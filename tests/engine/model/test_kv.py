@@ -29,7 +29,6 @@ def filled(shape: Shape, num_tokens: int, after: PartStorage | None = None) -> P
     storage = after.successor() if after else PartStorage(shape)
     while num_tokens:
         chunk = min(num_tokens, 64)
-        storage.expect(chunk)
         for leaf, of in zip(storage.leaves, shape.leaves, strict=True):
             if of.kind is LayerKind.RECURRENT:
                 leaf.cache = [mx.random.normal((1, 3000)), mx.random.normal((1, 1000))]
@@ -67,7 +66,6 @@ def test_growth_is_foretold_to_the_byte(leaves: tuple[Leaf, ...]) -> None:
         *(chance.choice((1, 1, 3, 32, 64)) for _ in range(200)),
     ):
         before, foretold = storage.num_bytes, storage.growth_bytes(chunk)
-        storage.expect(chunk)
         for leaf, of in zip(storage.leaves, shape.leaves, strict=True):
             if of.kind is LayerKind.RECURRENT:
                 leaf.cache = [mx.zeros((1, 3000)), mx.zeros((1, 1000))]
@@ -78,18 +76,32 @@ def test_growth_is_foretold_to_the_byte(leaves: tuple[Leaf, ...]) -> None:
         storage.advance(chunk)
 
 
-def test_short_tails_are_short_and_long_ones_grow_by_an_eighth() -> None:
+def test_short_tails_have_no_room_and_long_ones_a_sixteenth() -> None:
     storage = PartStorage(shape_of(FULL))
     room = []
-    for _ in range(3000):
-        storage.expect(1)
+    for _ in range(5000):
         storage.leaves[0].update_and_fetch(*mx.zeros((2, 1, HEADS, 1, DIM)))
         storage.advance(1)
         room.append(storage.num_bytes // TOKEN - storage.num_tokens)
-    assert max(room[:100]) <= 15
-    # A step that would keep unused room is 16 tokens longer.
-    assert all(spare <= 16 + held // 8 for held, spare in enumerate(room, start=1))
-    assert max(room) <= 256 + 16
+    assert max(room[:64]) == 0
+    # It has one token less than it grew by. A step that would keep unused room is one longer.
+    assert 8 <= max(room[:128]) <= 16
+    assert max(room[:256]) <= 16
+    assert all(spare <= max(16, held // 16) for held, spare in enumerate(room, start=1))
+    assert 240 <= max(room) <= 256
+
+
+def test_a_short_tail_keeps_every_token_when_it_is_appended_to() -> None:
+    storage = PartStorage(shape_of(FULL))
+    chunks = [mx.random.normal((2, 1, HEADS, n, DIM)) for n in (9, 1, 1, 20, 1, 31, 1, 1, 64, 1)]
+    for chunk in chunks:
+        held, _ = storage.leaves[0].update_and_fetch(chunk[0], chunk[1])
+        storage.advance(chunk.shape[3])
+        assert held.shape[2] == storage.num_tokens
+    keys, values = storage.read(0, 0, storage.num_tokens)
+    keys, values = keys[..., : storage.num_tokens, :], values[..., : storage.num_tokens, :]
+    assert mx.array_equal(keys, mx.concatenate([chunk[0] for chunk in chunks], axis=2))
+    assert mx.array_equal(values, mx.concatenate([chunk[1] for chunk in chunks], axis=2))
 
 
 def test_sealing_copies_nothing_and_a_cut_copies_a_layer_at_a_time() -> None:
@@ -171,7 +183,7 @@ def test_a_state_is_taken_over_without_a_copy_and_counted_once() -> None:
     after = storage.successor()
     assert mx.get_active_memory() == before
     assert (storage.state_bytes, after.num_bytes) == (16_000, 0)
-    assert after.growth_bytes(1) == 16_000 + 16 * TOKEN
+    assert after.growth_bytes(1) == 16_000 + TOKEN
     storage.drop_state()
     with pytest.raises(ValueError, match="where none is kept"):
         storage.successor()

@@ -1,0 +1,63 @@
+"""KV of a row's tail in one layer, which grows a token at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mlx.core as mx
+from mlx_lm.models.cache import KVCache
+
+_SHORT_TOKENS = 64
+_MOST_ROOM = 256
+
+
+class TailKV(KVCache):
+    """An mlx-lm `KVCache`, [1, kv_heads, tokens, head_dim] each, that is never allocated far ahead.
+    Steps of 256 tokens, as mlx-lm's, would take more for the short tails of many rows than their
+    common prefix does.
+
+    While it is short it has no room at all: copying it is no more work than writing into it. Then
+    it is allocated an eighth of what it holds ahead, 16 tokens at most, and from 256 on a
+    sixteenth, since smaller steps would copy a long tail too often.
+    """
+
+    keys: Any
+    values: Any
+    offset: int
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    @property
+    def allocated_tokens(self) -> int:
+        return 0 if self.keys is None else int(self.keys.shape[2])
+
+    def new_tokens(self, num_tokens: int) -> int:
+        """Tokens for which room would be allocated to append so many."""
+        end = self.offset + num_tokens
+        if end <= self.allocated_tokens:
+            return 0
+        return max(end, self.offset + self._step_for(num_tokens)) - self.allocated_tokens
+
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
+        """Append, and return everything held."""
+        end = self.offset + keys.shape[2]
+        if not self.offset or end <= self.allocated_tokens or end > _SHORT_TOKENS:
+            self.step = self._step_for(keys.shape[2])
+            held: Any = super().update_and_fetch(keys, values)  # type: ignore[no-untyped-call]
+            return held[0], held[1]
+        self.keys = mx.concatenate([self.keys[..., : self.offset, :], keys], axis=2)
+        self.values = mx.concatenate([self.values[..., : self.offset, :], values], axis=2)
+        self.offset = end
+        return self.keys, self.values
+
+    def _step_for(self, num_tokens: int) -> int:
+        """The step of `KVCache` with which it grows when it appends `num_tokens`."""
+        room = 0
+        if num_tokens == 1 and self.offset >= _SHORT_TOKENS:
+            room = max(min(self.offset // 8, 16), min(self.offset // 16, _MOST_ROOM))
+        step = max(num_tokens, room)
+        # It gives unused room back when it grows, but not at a multiple of its step.
+        while self.offset and self.offset % step == 0 and self.offset < self.allocated_tokens:
+            step += 1
+        return step
