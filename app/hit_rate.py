@@ -23,14 +23,13 @@ class Cause(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What happened in a stretch of time: prompt tokens that were reused and computed, requests
-    that made way and tokens of theirs that were computed again. Of the computed tokens, `lost` had
-    been there before they were evicted, and `new` had not. `starts`: a model began to serve."""
+    """What happened in a stretch of time: prompt tokens that were reused and computed, and requests
+    that made way. Of the computed tokens, `lost` had been there before they were evicted, and `new`
+    had not, as far as that is remembered. `starts`: a model began to serve."""
 
     reused_tokens: int = 0
     computed_tokens: int = 0
     preemptions: int = 0
-    recomputed_tokens: int = 0
     lost_tokens: int = 0
     new_tokens: int = 0
     starts: int = 0
@@ -49,10 +48,11 @@ def why_it_fell(before: Span, after: Span) -> Cause:
     """Compares a stretch of time with the one before it.
 
     Evictions alone are no reason: a full cache gives up as much as it takes in, whatever is asked.
-    What counts is what was asked for again after it had been given up. Preemptions come first: a
-    request that made way is computed again from what was kept of it, and takes its memory from the
-    warm prefixes a second time (S3-7). Every cause must have cost a fair share of the tokens that
-    would have been reused at the rate of before.
+    What counts is what was asked for again after it had been given up, where that is more than what
+    had not been there. If requests made way meanwhile, that is why: each takes its memory from the
+    warm prefixes a second time (S3-7). What they computed again themselves is in no hit rate. Every
+    cause must have cost a fair share of the tokens that would have been reused at the rate of
+    before.
     """
     if min(before.prompt_tokens, after.prompt_tokens) < LEAST_PROMPT_TOKENS:
         return Cause.NOTHING
@@ -60,10 +60,8 @@ def why_it_fell(before: Span, after: Span) -> Cause:
     if fall < LEAST_FALL:
         return Cause.NOTHING
     least = round(LEAST_SHARE * fall * after.prompt_tokens)
-    if after.preemptions and after.recomputed_tokens + after.lost_tokens >= least:
-        return Cause.PREEMPTION
-    if after.lost_tokens >= least:
-        return Cause.EVICTION
+    if after.lost_tokens >= max(least, after.new_tokens):
+        return Cause.PREEMPTION if after.preemptions else Cause.EVICTION
     if after.new_tokens >= least:
         return Cause.START if after.starts else Cause.NEW_PROMPTS
     return Cause.NOTHING

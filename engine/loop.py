@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 SNAPSHOT_INTERVAL_S = 0.05
 IDLE_LOOK_S = 60.0
-WORTH_UNITING_TOKENS = 16  # joining two pieces of KV costs as much as reading them apart so often
+WORTH_TAKING_OVER = 16  # tokens to go: it costs what reading two pieces costs more in 4 or 5 steps
 # Building the next step's graph holds the GIL for many milliseconds. After a first token the thread
 # that sends it gets this long to wake up and take the GIL, which saves the client about 5 ms.
 HAND_OVER_S = 0.0003
@@ -176,7 +176,7 @@ class EngineLoop:
         self._end_overdue(now)
         if not self._paused:
             self._admit(now)
-        self._unite_alone()
+        self._take_over_if_alone()
         if plan := self._plan_within_budget():
             num_tokens = plan.num_tokens
             if plan.decode:
@@ -317,7 +317,7 @@ class EngineLoop:
                 self._cut_short(self._scheduler.running[0])
         return plan
 
-    def _unite_alone(self) -> None:
+    def _take_over_if_alone(self) -> None:
         """Whoever runs alone, and goes on for a while, need not keep what it reads apart for
         others: that costs it operations in every step."""
         job = self._scheduler.alone
@@ -325,7 +325,9 @@ class EngineLoop:
             job is not None
             and job.row is not None
             and job.phase is Phase.DECODE
-            and job.answer_tokens_left >= WORTH_UNITING_TOKENS
+            and job.answer_tokens_left >= WORTH_TAKING_OVER
+            and self._cache.can_take_over(job.row)
+            and self._admission.fits_in_one_tail(job)
         ):
             self._cache.take_over(job.row, self._admission.budget - self._cache.used_bytes)
 
@@ -413,7 +415,7 @@ class EngineLoop:
 
     def _break_off(self, job: Job, error: StepFailed) -> None:
         """The model failed for this job. Nothing of the failed step counts; what it had before
-        stays, unless it was lost with it."""
+        stays, unless its tail was lost with it."""
         log.error("A step failed for request %s.\n%s", job.request.id, error.report)
         # A new error, because the one that was raised keeps arrays of this thread alive.
         self._fail(job, StepFailed(error.reason))

@@ -57,13 +57,15 @@ class Memory:
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """B_max and what it is made of. `reserve_bytes` stay for the `hot_bytes` that nobody holds;
-    `mean_tokens` is what a request needs for itself."""
+    `mean_tokens` is what a request needs for itself. `capped`: it is the most that may run, and
+    the memory has room for more, or what requests need is not known yet."""
 
     mode: AdmissionMode = AdmissionMode.PROTECT_CACHE
     max_running: int = 0
     mean_tokens: float = 0.0
     hot_bytes: int = 0
     reserve_bytes: int = 0
+    capped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

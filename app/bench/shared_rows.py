@@ -87,15 +87,16 @@ class SharedRows:
             self._scheduler.remove(job)
         self._jobs = []
         hold = self._cache.hold(self._cache.match(self._prefix), "bench")
-        if hold.end != len(self._prefix):
-            raise BenchError(
-                f"Of a prefix of {len(self._prefix):,} tokens only {hold.end:,} were kept: "
-                "the KV budget may be too small for this model and these sizes."
-            )
         own = self._cache.used_bytes - self._cache.held_bytes()
         if own > 0:
             self._cache.reclaim(own)
+        num_kept = hold.end
         self._cache.release(hold)
+        if num_kept != len(self._prefix):
+            raise BenchError(
+                f"Of a prefix of {len(self._prefix):,} tokens only {num_kept:,} were kept: "
+                "the KV budget may be too small for this model and these sizes."
+            )
 
     def _add(self, suffix: Sequence[int], max_tokens: int) -> Job:
         prompt = Prompt((*self._prefix, *suffix))

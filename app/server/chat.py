@@ -63,9 +63,9 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
         executor, _prepare, body, engine, options
     )
     request.app[METRICS].ignored_fields(prepared.chat.num_unknown_fields)
+    urgency = read_urgency(request, prepared.chat)
     if not prepared.chat.salt:  # a pin is in nobody's own cache, so it could not serve that chat
         request.app[LAST_CHAT].put(prepared.chat.messages, prepared.chat.tools)
-    urgency = read_urgency(request, prepared.chat)
     completion = Completion(
         id=request[REQUEST_ID].replace("req-", "chatcmpl-", 1), model=prepared.model_id
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from typing import TypeVar
 
 from engine.snapshot import EvictionTotal, Snapshot, Totals
@@ -66,10 +66,7 @@ class GrowthWatch:
         began at zero."""
         before, evicted_before = self._totals, self._evicted
         self._totals, self._evicted = snapshot.totals, evicted_bytes(snapshot.evictions)
-        if (
-            self._totals.requests < before.requests
-            or self._totals.evicted_pages < before.evicted_pages
-        ):
+        if any(grown < 0 for grown in astuple(_difference(self._totals, before))):
             before, evicted_before = Totals(), Evicted()
         return Growth(_difference(self._totals, before), _difference(self._evicted, evicted_before))
 

@@ -190,6 +190,7 @@ class PrefixCache:
         if self.enabled and standing > Standing.BACKGROUND and not goes_on:
             known = max(row.num_cached, row.num_shared)
             row.num_lost = min(self._index.asked(row, use.at_s), row.num_prompt - known)
+            row.num_new = row.num_prompt - known - row.num_lost
             row.cold = self._index.ghosts.thrashes and not answers
         self._index.use_root(root)
         self.rows[row.tail] = row
@@ -260,8 +261,8 @@ class PrefixCache:
         self._limit_checkpoints()
 
     def abandon_row(self, row: Row) -> None:
-        """The row ends, and what it computed since it last shared anything is lost: nobody may find
-        it."""
+        """The row ends, and its tail is lost: what it computed since it last shared anything, and
+        what it took over. Nobody may find it."""
         lost = row.tail
         self._store.forget_pages(lost)
         left = row.node
@@ -383,12 +384,16 @@ class PrefixCache:
         self._store.join(*pair)
         return True
 
+    def can_take_over(self, row: Row) -> bool:
+        """Whether a row could go on in the last part it stands on: nobody else needs that, and both
+        are short. Where layers have conditions of their own, parts end at checkpoints and stay."""
+        return self.cost.dense and can_take_over(row, prompts_apart=self._prefilled_only)
+
     def take_over(self, row: Row, most_bytes: int) -> bool:
-        """Let a row go on in the last part it stands on, if nobody else needs that, both are short
-        and joining them takes at most so many bytes for a moment: the reverse of sharing a tail.
-        It then reads one piece where it read two. Returns whether it does. For a row that runs
-        alone. Where layers have conditions of their own, parts end at checkpoints and stay."""
-        if not (self.cost.dense and can_take_over(row, prompts_apart=self._prefilled_only)):
+        """Let a row go on in the last part it stands on, if it can and joining them takes at most
+        so many bytes for a moment: the reverse of sharing a tail. It then reads one piece where it
+        read two. Returns whether it does. For a row that runs alone."""
+        if not self.can_take_over(row):
             return False
         below, tail = row.hold.views[-1].part, row.tail
         if below.storage.absorb_bytes(tail.storage) > most_bytes:

@@ -32,6 +32,7 @@ class Worth(NamedTuple):
     value: float
 
 
+_FAR_HOTTER = 1.0  # heat is a logarithm: twice as much used
 _WORTHLESS = Worth(0, False, 0.0)
 _OVER_SHARE = {Group.OVER_SHARE, Group.BACKGROUND_OVER_SHARE}
 
@@ -72,7 +73,7 @@ class Reclaimer:
         def missing() -> int:
             return target - self._store.given_back
 
-        if spares_hot_since == math.inf:
+        if spares_hot_since == math.inf:  # nothing is
             return self._take(self._worth, missing, reason)
 
         def worth_unless_hot(part: Part) -> Worth | None:
@@ -80,7 +81,7 @@ class Reclaimer:
             hot = offer and offer.kept and offer.kept.is_hot(spares_hot_since)
             return None if hot else self._worth(part)
 
-        return self._take(worth_unless_hot, missing, reason)
+        return self._take(worth_unless_hot, missing, reason, spares_hot_since)
 
     def limit_checkpoints(self, most_bytes: int) -> Reclaimed:
         """Give up the least valuable checkpoints until windows and states of sealed parts take at
@@ -103,6 +104,7 @@ class Reclaimer:
         worth_of: Callable[[Part], Worth | None],
         missing: Callable[[], int],
         reason: Reason,
+        spares_hot_since: float = math.inf,
     ) -> Reclaimed:
         """Take from the parts that have something to give, the least valuable first, until nothing
         is missing."""
@@ -127,7 +129,7 @@ class Reclaimer:
                 heapq.heappush(heap, (worth, serial, part))
                 continue
             line = part.ancestry()
-            taken.append(self._give(part, worth, num_bytes, rival, reason))
+            taken.append(self._give(part, worth, num_bytes, rival, reason, spares_hot_since))
             # What this freed may have been all that its ancestors were kept for.
             living = [part for part in line if part in self._store.parts]
             if self._cost.dense:
@@ -160,13 +162,19 @@ class Reclaimer:
     # Giving
 
     def _give(
-        self, part: Part, worth: Worth, num_bytes: int, rival: Worth | None, reason: Reason
+        self,
+        part: Part,
+        worth: Worth,
+        num_bytes: int,
+        rival: Worth | None,
+        reason: Reason,
+        spares_hot_since: float,
     ) -> Evicted:
         offer, before = self.offers.of(part), self._store.given_back
         assert offer is not None
         kept = offer.kept
         if self._cost.dense:
-            pages = self._shrink(part, offer, num_bytes, rival)
+            pages = self._shrink(part, offer, num_bytes, rival, spares_hot_since)
         else:
             pages = self._give_checkpoint(part)
         given = self._store.given_back - before
@@ -197,10 +205,18 @@ class Reclaimer:
             self._index.forget_root(root)
         return gone
 
-    def _shrink(self, part: Part, offer: Offer, num_bytes: int, rival: Worth | None) -> int:
+    def _shrink(
+        self,
+        part: Part,
+        offer: Offer,
+        num_bytes: int,
+        rival: Worth | None,
+        spares_hot_since: float,
+    ) -> int:
         """Cut tokens off the part's end: its empty room if that alone pays; else as many pages as
         give `num_bytes`, and at least a quarter of the part, since a cut copies what remains; but
-        nothing that is worth more than `rival`."""
+        nothing that is worth more than `rival` or was hit twice since some second, and, if a
+        page has gone, nothing that was used far more than its end."""
         before = part.storage.num_bytes
         quarter = part.storage.num_tokens // 4
         pages = self._pages_beyond(part, part.needed_end)
@@ -210,8 +226,11 @@ class Reclaimer:
             if page.end == part.end:
                 continue
             slack = before - (page.end - part.base) * self._cost.bytes_per_token
-            enough = slack >= num_bytes and part.end - page.end >= quarter
-            if enough or (rival is not None and self._worth_of(page, offer) > rival):
+            far_hotter = page.heat > pages[0].heat + _FAR_HOTTER
+            least = min(quarter, self._index.page_tokens) if far_hotter else quarter
+            enough = slack >= num_bytes and part.end - page.end >= least
+            spared = page.is_hot(spares_hot_since)
+            if enough or spared or (rival is not None and self._worth_of(page, offer) > rival):
                 return self._cut(part, page.end)
         return self._cut(part, part.needed_end)
 

@@ -19,7 +19,8 @@ class Row:
     Of `tokens`, the first `num_computed` stand in KV: `num_cached` of them were found, the rest
     computed. The first `num_prompt` came with the request. `num_shared` of them are known to the
     index: more than `num_cached` where nothing could be taken up at the place at which this prompt
-    leaves another one; `num_lost` more had been known before they were evicted. `client` runs it;
+    leaves another one; `num_lost` more had been known before they were evicted, and `num_new` more
+    are not remembered (both 0 in the background, of which nothing is). `client` runs it;
     with the `standing` it has, what it computes comes in. `gathered` is the heat of the
     conversation that it goes on with; None if it takes up no answer.
     `cold`: it is a newcomer, and the cache thrashes.
@@ -33,6 +34,7 @@ class Row:
         "node",
         "num_cached",
         "num_lost",
+        "num_new",
         "num_prompt",
         "num_shared",
         "root",
@@ -61,12 +63,7 @@ class Row:
         self.cold = False
         self.num_prompt = len(self.tokens)
         self.num_cached = self.num_shared = tail.base
-        self.num_lost = 0
-
-    @property
-    def num_new(self) -> int:
-        """Prompt tokens that the index does not remember to have seen."""
-        return self.num_prompt - max(self.num_cached, self.num_shared) - self.num_lost
+        self.num_lost = self.num_new = 0
 
     @property
     def num_computed(self) -> int:

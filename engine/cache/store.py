@@ -141,6 +141,7 @@ class Store:
     def drop(self, part: Part) -> None:
         """An open part is gone."""
         self.parts.discard(part)
+        self.given_back += part.storage.num_bytes
         if part.parent is not None:
             part.parent.children.discard(part)
             part.parent.changed()

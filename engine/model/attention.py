@@ -94,18 +94,30 @@ class RowsCache:
     def update_and_fetch(
         self, keys: mx.array, values: mx.array
     ) -> tuple[list[mx.array], list[mx.array]]:
-        width = keys.shape[2]
-        pairs = []
-        for i, (tail, count) in enumerate(zip(self.tails, self.counts, strict=True)):
-            own_keys, own_values = keys[i : i + 1], values[i : i + 1]
-            if count < width:
-                own_keys, own_values = own_keys[:, :, :count], own_values[:, :, :count]
-            own_keys, own_values = tail.update_and_fetch(own_keys, own_values)
-            if self.window:
-                seen = self.window - 1 + count
-                own_keys, own_values = own_keys[..., -seen:, :], own_values[..., -seen:, :]
-            pairs.append((own_keys, own_values))
+        num_rows = keys.shape[0]
+        pairs = [
+            self._append(*of_row)
+            for of_row in zip(
+                self.tails,
+                self.counts,
+                _split(keys, num_rows, axis=0),
+                _split(values, num_rows, axis=0),
+                strict=True,
+            )
+        ]
         return [k for k, _ in pairs], [v for _, v in pairs]
+
+    def _append(
+        self, tail: Any, count: int, keys: mx.array, values: mx.array
+    ) -> tuple[mx.array, mx.array]:
+        """Give a row's tail what is its own of these; what of it the row sees."""
+        if count < keys.shape[2]:
+            keys, values = keys[:, :, :count], values[:, :, :count]
+        keys, values = tail.update_and_fetch(keys, values)
+        if self.window:
+            seen = self.window - 1 + count
+            keys, values = keys[..., -seen:, :], values[..., -seen:, :]
+        return keys, values
 
     def make_mask(self, num_tokens: int, **_: Any) -> str | None:
         return None if num_tokens == 1 else "causal"

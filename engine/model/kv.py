@@ -69,7 +69,8 @@ class PartStorage:
 
     Full attention: a `TailKV` of all tokens, [1, kv_heads, tokens, head_dim] each. Sliding
     windows: a `WindowKV` of the last ones. Recurrent: an `ArraysCache`, right at the end only.
-    Open, they grow; sealed, their arrays never change, and slices of them are what followers read.
+    Open, they grow; sealed, their arrays do not change while anybody reads them, which is done
+    through slices.
     """
 
     __slots__ = ("_inherited", "_sealed_bytes", "leaves", "num_tokens", "shape")
@@ -138,14 +139,15 @@ class PartStorage:
     def go_back(self, mark: Mark) -> None:
         """Undo what a failed step has appended. Raises whatever MLX does if the arrays are lost."""
         for leaf, offset in zip(self._grown(), mark.offsets, strict=True):
-            leaf.offset = offset
+            leaf.go_back(offset)
         for leaf, arrays in zip(self._states(), mark.states, strict=True):
             leaf.cache = list(arrays)
         mx.eval(self.arrays())
 
     def arrays(self) -> list[Any]:
         """Everything that has to be evaluated after a step."""
-        return [leaf.state for leaf in (*self._grown(), *self._states())]
+        grown = [kv.state for kv in self._grown() if kv.keys is not None]
+        return grown + [leaf.state for leaf in self._states()]
 
     def seal(self) -> None:
         # A row that ran in a batch holds slices of the batch's states: they get arrays of their own

@@ -12,7 +12,7 @@ from engine.cache.cost import EMPTY_SHARE, WINDOW_SLACK_TOKENS, KVCost, WindowCo
 from engine.cache.layout import LayerKind, Layout
 from engine.model.kv import Shape, shape_of
 
-_ALLOCATION_STEP = 256  # tokens by which mlx-lm's caches grow
+_ALLOCATION_STEP = 256  # tokens by which a cache grows at most
 
 
 def measure(model: Any, layout: Layout, prefill_chunk: int) -> Shape:

@@ -18,7 +18,7 @@ class TailKV(KVCache):
 
     While it is short it has no room at all: copying it is no more work than writing into it. Then
     it is allocated an eighth of what it holds ahead, 16 tokens at most, and from 256 on a
-    sixteenth, since smaller steps would copy a long tail too often.
+    sixteenth, 256 at most, since smaller steps would copy a long tail too often.
     """
 
     keys: Any
@@ -37,12 +37,13 @@ class TailKV(KVCache):
         end = self.offset + num_tokens
         if end <= self.allocated_tokens:
             return 0
-        return max(end, self.offset + self._step_for(num_tokens)) - self.allocated_tokens
+        step = 0 if self._is_short(end) else self._step_for(num_tokens)
+        return max(end, self.offset + step) - self.allocated_tokens
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Append, and return everything held."""
         end = self.offset + keys.shape[2]
-        if not self.offset or end <= self.allocated_tokens or end > _SHORT_TOKENS:
+        if end <= self.allocated_tokens or not self._is_short(end):
             self.step = self._step_for(keys.shape[2])
             held: Any = super().update_and_fetch(keys, values)  # type: ignore[no-untyped-call]
             return held[0], held[1]
@@ -50,6 +51,16 @@ class TailKV(KVCache):
         self.values = mx.concatenate([self.values[..., : self.offset, :], values], axis=2)
         self.offset = end
         return self.keys, self.values
+
+    def go_back(self, offset: int) -> None:
+        """Forget all tokens from `offset` on."""
+        self.offset = offset
+        if not offset:
+            self.keys = self.values = None
+
+    def _is_short(self, end: int) -> bool:
+        """Whether it is appended to by copying, up to `end`."""
+        return self.offset > 0 and end <= _SHORT_TOKENS
 
     def _step_for(self, num_tokens: int) -> int:
         """The step of `KVCache` with which it grows when it appends `num_tokens`."""

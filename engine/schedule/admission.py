@@ -104,6 +104,14 @@ class Admission:
         promised = self._cache.held_bytes() + self.reserved_bytes(running)
         return promised + need + reserve - self.budget
 
+    def fits_in_one_tail(self, job: Job) -> bool:
+        """Whether the rest of a running job's answer fits even if all its KV lay in its tail, which
+        is allocated the further ahead the longer it is."""
+        assert job.row is not None
+        left, cost = job.num_tokens_left, self._cache.cost
+        ahead = cost.ahead_tokens(job.row.num_computed + left, self.slack_tokens)
+        return self._cache.held_bytes() + cost.append_bytes(left + ahead) <= self.budget
+
     def can_hold(self, match: Match, running: Iterable[Job]) -> bool:
         """Whether a match can be kept for a job that has not started, beside everything that was
         promised."""
@@ -130,12 +138,14 @@ class Admission:
         free = self.budget - pinned_bytes
         fitting = most_running(free, self.reserve_bytes, mean, each)
         known = self.traffic.num_prompts >= ENOUGH and each > 0
+        capped = not known or self.max_running <= fitting
         return Capacity(
             mode=self.mode,
-            max_running=max(1, min(fitting, self.max_running)) if known else self.max_running,
+            max_running=self.max_running if capped else max(1, fitting),
             mean_tokens=mean,
             hot_bytes=self._hot_bytes,
             reserve_bytes=self.reserve_bytes,
+            capped=capped,
         )
 
     def _append_bytes(self, num_tokens: int, row: Row | None = None) -> int:

@@ -1672,10 +1672,6 @@
         <translation>여유</translation>
     </message>
     <message>
-        <source>Pinned: never given up. Protected: used again lately, so answers do not start at their cost. Resident: may be given up. Running: the answers being written.</source>
-        <translation>고정됨: 비우지 않습니다. 보호됨: 최근에 다시 사용되어, 이를 비우면서까지 응답을 시작하지 않습니다. 상주: 비울 수 있습니다. 실행 중: 작성 중인 응답입니다.</translation>
-    </message>
-    <message>
         <source>{name} {size}</source>
         <translation>{name} {size}</translation>
     </message>
@@ -1684,16 +1680,16 @@
         <translation>{budget} 중 {used}</translation>
     </message>
     <message>
+        <source>Pinned: never given up. Protected: used again lately, so a further answer does not start at their cost. Resident: may be given up. Running: the answers being written.</source>
+        <translation>고정됨: 비우지 않습니다. 보호됨: 최근에 다시 사용되어, 이를 비우면서까지 응답을 더 시작하지 않습니다. 상주: 비울 수 있습니다. 실행 중: 작성 중인 응답입니다.</translation>
+    </message>
+    <message>
         <source>Computed prompts that stay in memory, within the budget</source>
         <translation>정해진 한도 안에서 메모리에 남아 있는 계산한 프롬프트</translation>
     </message>
     <message>
         <source>Hit rate {before} → {after} in the last {time}: requests had to make way as memory was short; it is not the prompts.</source>
         <translation>지난 {time} 동안 적중률 {before} → {after}: 메모리가 부족하여 요청이 자리를 내주어야 했습니다. 프롬프트 때문이 아닙니다.</translation>
-    </message>
-    <message>
-        <source>Hit rate {before} → {after} in the last {time}: more prompts began with something new.</source>
-        <translation>지난 {time} 동안 적중률 {before} → {after}: 새로운 내용으로 시작하는 프롬프트가 늘었습니다.</translation>
     </message>
     <message>
         <source>One answer at a time</source>
@@ -1722,6 +1718,10 @@
     <message>
         <source>Hit rate {before} → {after} in the last {time}: a model was started, with nothing warm yet; what is asked for again will be.</source>
         <translation>지난 {time} 동안 적중률 {before} → {after}: 모델이 시작되어 아직 준비된 프리픽스가 없었습니다. 다시 요청하면 준비되어 있습니다.</translation>
+    </message>
+    <message>
+        <source>Hit rate {before} → {after} in the last {time}: more was asked that had not been asked lately.</source>
+        <translation>지난 {time} 동안 적중률 {before} → {after}: 최근에 없던 내용의 요청이 늘었습니다.</translation>
     </message>
     <message>
         <source>Besides pinned ones and those in use, prefixes that were used again lately take {size}.</source>
@@ -2093,24 +2093,24 @@
         <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 기다리지 않았습니다. 첫 단어까지 예상 시간은 이대로 {compute}, 기다리면 {wait}였습니다.</translation>
     </message>
     <message>
-        <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens), and ended before that was ready.</source>
-        <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 {parked} 동안 기다렸지만, 준비되기 전에 끝났습니다.</translation>
+        <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens), and ended before it began itself.</source>
+        <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 {parked} 동안 기다렸지만, 시작하기 전에 끝났습니다.</translation>
+    </message>
+    <message>
+        <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens), but found nothing of it, so it was computed again.</source>
+        <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 {parked} 동안 기다렸지만, 재사용할 것이 없어 다시 계산했습니다.</translation>
+    </message>
+    <message>
+        <source>Had to make way for others once, as memory was short.</source>
+        <translation>메모리가 부족하여 한 번 다른 요청에 자리를 내주었습니다.</translation>
+    </message>
+    <message>
+        <source>Had to make way for others {number} times, as memory was short.</source>
+        <translation>메모리가 부족하여 {number}번 다른 요청에 자리를 내주었습니다.</translation>
     </message>
     <message>
         <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens). First word expected after {wait} this way, {compute} by computing it again.</source>
         <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 {parked} 동안 기다렸습니다. 첫 단어까지 예상 시간은 이렇게 하면 {wait}, 다시 계산하면 {compute}였습니다.</translation>
-    </message>
-    <message>
-        <source>Waited {parked} for another request that was computing the same beginning ({tokens} tokens), but that was not ready in time, so it was computed again.</source>
-        <translation>같은 앞부분(토큰 {tokens}개)을 계산하던 다른 요청을 {parked} 동안 기다렸지만, 제때 준비되지 않아 다시 계산했습니다.</translation>
-    </message>
-    <message>
-        <source>Made way for others once, as memory was short, and went on from what was kept of it.</source>
-        <translation>메모리가 부족하여 한 번 다른 요청에 자리를 내주고, 남아 있는 부분부터 이어서 처리했습니다.</translation>
-    </message>
-    <message>
-        <source>Made way for others {number} times, as memory was short, and went on from what was kept of it.</source>
-        <translation>메모리가 부족하여 {number}번 다른 요청에 자리를 내주고, 남아 있는 부분부터 이어서 처리했습니다.</translation>
     </message>
     <message>
         <source>{reused}, {number} tokens of it after waiting for another request</source>

@@ -121,7 +121,6 @@ def _summary(rows: Sequence[MinuteRow]) -> Span:
         reused_tokens=sum(row.cached_tokens for row in rows),
         computed_tokens=sum(row.computed_tokens for row in rows),
         preemptions=sum(row.preemptions for row in rows),
-        recomputed_tokens=sum(row.recomputed_tokens for row in rows),
         lost_tokens=sum(row.lost_tokens for row in rows),
         new_tokens=sum(row.new_tokens for row in rows),
         starts=sum(row.starts for row in rows),

@@ -40,7 +40,7 @@ ASLEEP_S = 5  # who was away for longer did not look, and nothing is known of th
 LEAST_PREFILL_TOKENS = 64  # the speed of shorter ones says more about their overhead
 
 _EVICTED = ("capacity", "quota", "checkpoint", "pressure")
-_MISSED = ("recomputed", "lost", "new", "starts")
+_MISSED = ("lost", "new", "starts")
 _COUNTED = ("reused", "computed", "preemptions", *_MISSED, *_EVICTED)
 
 translate = QCoreApplication.translate
@@ -53,7 +53,6 @@ class _Second:
     reused: float = 0.0
     computed: float = 0.0
     preemptions: float = 0.0
-    recomputed: float = 0.0
     lost: float = 0.0
     new: float = 0.0
     starts: float = 0.0
@@ -76,7 +75,6 @@ class _Second:
         self.reused += totals.cached_tokens
         self.computed += totals.prompt_tokens - totals.cached_tokens
         self.preemptions += totals.preemptions
-        self.recomputed += totals.recomputed_tokens
         self.lost += totals.lost_tokens
         self.new += totals.new_tokens
         self.starts += totals.starts
@@ -213,7 +211,6 @@ def _span(counted: Mapping[str, Sequence[float]], when: slice) -> Span:
         reused_tokens=total("reused"),
         computed_tokens=total("computed"),
         preemptions=total("preemptions"),
-        recomputed_tokens=total("recomputed"),
         lost_tokens=total("lost"),
         new_tokens=total("new"),
         starts=total("starts"),

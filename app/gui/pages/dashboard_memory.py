@@ -45,8 +45,9 @@ class MemoryCard(Card):
         self.bar.setToolTip(
             translate(
                 "dashboard",
-                "Pinned: never given up. Protected: used again lately, so answers do not start at"
-                " their cost. Resident: may be given up. Running: the answers being written.",
+                "Pinned: never given up. Protected: used again lately, so a further answer does not"
+                " start at their cost. Resident: may be given up. Running: the answers being"
+                " written.",
             )
         )
         lines = QVBoxLayout()

@@ -49,13 +49,14 @@ def sentence(cause: Cause) -> str:
         case Cause.NEW_PROMPTS:
             return translate(
                 "dashboard",
-                "Hit rate {before} → {after} in the last {time}: more prompts began with something"
-                " new.",
+                "Hit rate {before} → {after} in the last {time}: more was asked that had not been"
+                " asked lately.",
             )
 
 
 def capacity_words(capacity: Capacity) -> str:
-    """How many answers at once, and why no more; empty while no model runs."""
+    """How many answers at once, and why no more, if it is the memory; empty while no model
+    runs."""
     number = capacity.max_running
     if number <= 0:
         return ""
@@ -66,7 +67,9 @@ def capacity_words(capacity: Capacity) -> str:
             number=text.count(number)
         )
     )
-    if capacity.reserve_bytes > 0:
+    if capacity.capped:
+        reason = most
+    elif capacity.reserve_bytes > 0:
         reason = translate("dashboard", "{most}: {size} stay for warm prefixes").format(
             most=most, size=text.size(capacity.reserve_bytes)
         )

@@ -61,6 +61,7 @@ class SettingsPage(Page):
         super().__init__(desk, clock, parent)
         self._restart = restart
         self._model_shown: object = None
+        self._given_shown = desk.given
         self.choices = Choices(desk, self)
         self._above = QWidget()
         self._above.hide()
@@ -100,6 +101,9 @@ class SettingsPage(Page):
             return
         self.model.refresh()
         self.server.refresh()
+        if self.desk.given != self._given_shown:
+            self._given_shown = self.desk.given
+            self.memory.refresh_given()
         self._show_waiting()
         if self.desk.model is not self._model_shown:
             self._model_shown = self.desk.model

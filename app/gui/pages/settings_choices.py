@@ -53,18 +53,19 @@ class Choices(QObject):
         done: Callable[[], None],
         failed: Callable[[str], None],
     ) -> None:
-        """Have the preferences changed; then `done`, or `failed` with the reason in words."""
+        """Have the preferences changed; then `done`, or `failed` with the reason in words, once
+        everything shows again what is stored."""
 
         def stored(preferences: Preferences) -> None:
             self._know(preferences)
             done()
 
-        follow(
-            self._desk.update_preferences(change),
-            self,
-            stored,
-            lambda error: failed(trouble.words(error)),
-        )
+        def refused(error: BaseException) -> None:
+            if self.present is not None:
+                self.changed.emit(self.present)
+            failed(trouble.words(error))
+
+        follow(self._desk.update_preferences(change), self, stored, refused)
 
     def waiting(self) -> frozenset[Waiting]:
         """What was chosen and does not hold yet."""

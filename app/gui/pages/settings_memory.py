@@ -51,18 +51,11 @@ class MemorySection(Section):
                 self.how,
             )
         )
-        self.row.explain(
-            self.tr(
-                "Computed prompts stay in it for reuse, beside the answers being written. The"
-                " model comes on top."
-            ),
-            self._given(),
-        )
         self.fits = QLabel()
         self.fits.setWordWrap(True)
         self._lay_out_slider()
-        self.admission = AdmissionRow(choices, desk.given.admission)
-        self.at_once = AtOnceRow(choices, desk.given.max_running)
+        self.admission = AdmissionRow(desk, choices)
+        self.at_once = AtOnceRow(desk, choices)
         self.add(self.admission)
         self.add(self.at_once)
         self._rested = QTimer(self)
@@ -73,6 +66,7 @@ class MemorySection(Section):
         self.slider.valueChanged.connect(self._on_slider)
         choices.changed.connect(self._show)
         self._enable()
+        self.refresh_given()
 
     def ask_limits(self) -> None:
         """Learn what is possible; another model changes it."""
@@ -87,6 +81,18 @@ class MemorySection(Section):
         """What fits depends on the model."""
         self.figure.setText(text.size(self._bytes) if self._bytes else "")
         self.fits.setText(self._words())
+
+    def refresh_given(self) -> None:
+        """What the command line gave holds until a choice takes its place at a start."""
+        self.row.explain(
+            self.tr(
+                "Computed prompts stay in it for reuse, beside the answers being written. The"
+                " model comes on top."
+            ),
+            self._given(),
+        )
+        self.admission.refresh()
+        self.at_once.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

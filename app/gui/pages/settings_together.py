@@ -7,6 +7,7 @@ from dataclasses import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QWidget
 
+from app.desk import Desk
 from app.gui import text
 from app.gui.pages.settings_choices import Choices
 from app.gui.pages.settings_form import Row
@@ -17,18 +18,16 @@ NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 
 
 class AdmissionRow(Row):
-    """One of four ways; the present one is explained below the name. One that is `given` counts
-    more for this run."""
+    """One of four ways; the present one is explained below the name. One that the command line
+    gives counts more for this run."""
 
-    def __init__(
-        self, choices: Choices, given: AdmissionMode | None, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, desk: Desk, choices: Choices, parent: QWidget | None = None) -> None:
         self.choice = QComboBox()
         super().__init__("", self.choice, parent=parent)
         self.name.setText(self.tr("When several ask at once"))
         self.choice.setAccessibleName(self.name.text())
+        self._desk = desk
         self._choices = choices
-        self._given = given
         for mode in AdmissionMode:
             self.choice.addItem(self._name_of(mode), mode)
             self.choice.setItemData(
@@ -38,10 +37,15 @@ class AdmissionRow(Row):
         self.choice.activated.connect(self._on_choice)
         choices.changed.connect(self._show)
 
+    def refresh(self) -> None:
+        """What the command line gave holds until a choice takes its place."""
+        if self.choice.isEnabled():
+            self._explain(self.choice.currentData())
+
     def _show(self, preferences: Preferences) -> None:
         self.choice.setCurrentIndex(self.choice.findData(preferences.admission))
         self.choice.setEnabled(True)
-        self._explain(preferences.admission)
+        self.refresh()
 
     def _on_choice(self, number: int) -> None:
         mode = self.choice.itemData(number)
@@ -51,12 +55,12 @@ class AdmissionRow(Row):
         )
 
     def _explain(self, mode: AdmissionMode) -> None:
-        given = ""
-        if self._given is not None:
-            given = self.tr("For this run, as the command line says: {choice}.").format(
-                choice=self._name_of(self._given)
+        given, words = self._desk.given.admission, ""
+        if given is not None:
+            words = self.tr("For this run, as the command line says: {choice}.").format(
+                choice=self._name_of(given)
             )
-        self.explain(self._explanation(mode), given)
+        self.explain(self._explanation(mode), words)
 
     def _name_of(self, mode: AdmissionMode) -> str:
         match mode:
@@ -93,30 +97,37 @@ class AdmissionRow(Row):
 
 
 class AtOnceRow(Row):
-    """Automatic, or one of some numbers. One that is `given` counts more for this run."""
+    """Automatic, or one of some numbers. One that the command line gives counts more for this
+    run."""
 
-    def __init__(self, choices: Choices, given: int | None, parent: QWidget | None = None) -> None:
+    def __init__(self, desk: Desk, choices: Choices, parent: QWidget | None = None) -> None:
         self.choice = QComboBox()
         super().__init__("", self.choice, parent=parent)
         self.name.setText(self.tr("Answers at once"))
         self.choice.setAccessibleName(self.name.text())
-        self.explain(
-            self.tr(
-                "Never more than this, however much memory is free. Automatic stops at {number}."
-            ).format(number=text.count(EngineConfig().max_running)),
-            self.tr("{number} for this run, as the command line says.").format(
-                number=text.count(given)
-            )
-            if given is not None
-            else "",
-        )
+        self._desk = desk
         self._choices = choices
+        self.refresh()
         self.choice.addItem(self.tr("Automatic"), None)
         for number in NUMBERS:
             self._add(number)
         self.choice.setEnabled(False)
         self.choice.activated.connect(self._on_choice)
         choices.changed.connect(self._show)
+
+    def refresh(self) -> None:
+        """What the command line gave holds until a choice takes its place."""
+        given, words = self._desk.given.max_running, ""
+        if given is not None:
+            words = self.tr("{number} for this run, as the command line says.").format(
+                number=text.count(given)
+            )
+        self.explain(
+            self.tr(
+                "Never more than this, however much memory is free. Automatic stops at {number}."
+            ).format(number=text.count(EngineConfig().max_running)),
+            words,
+        )
 
     def _add(self, number: int) -> None:
         self.choice.addItem(text.count(number), number)

@@ -123,7 +123,7 @@ def _decision(record: RequestRecord) -> str:
         words = QCoreApplication.translate(
             "requests",
             "Waited {parked} for another request that was computing the same beginning ({tokens}"
-            " tokens), and ended before that was ready.",
+            " tokens), and ended before it began itself.",
         )
     elif record.usage.awaited_tokens:
         words = QCoreApplication.translate(
@@ -135,11 +135,11 @@ def _decision(record: RequestRecord) -> str:
         words = QCoreApplication.translate(
             "requests",
             "Waited {parked} for another request that was computing the same beginning ({tokens}"
-            " tokens), but that was not ready in time, so it was computed again.",
+            " tokens), but found nothing of it, so it was computed again.",
         )
     return words.format(
         parked=text.duration(record.timings.parked_s),
-        tokens=text.count(decision.boundary - decision.num_cached),
+        tokens=text.count(decision.boundary),
         wait=text.duration(decision.wait_s),
         compute=text.duration(decision.compute_s),
     )
@@ -151,12 +151,11 @@ def _preemptions(number: int) -> str:
     if number == 1:
         return QCoreApplication.translate(
             "requests",
-            "Made way for others once, as memory was short, and went on from what was kept of it.",
+            "Had to make way for others once, as memory was short.",
         )
     return QCoreApplication.translate(
         "requests",
-        "Made way for others {number} times, as memory was short, and went on from what was kept of"
-        " it.",
+        "Had to make way for others {number} times, as memory was short.",
     ).format(number=text.count(number))
 
 

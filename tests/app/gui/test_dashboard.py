@@ -259,7 +259,7 @@ def test_requests_that_made_way_are_marked_and_less_reuse_is_explained(
     for _ in range(121):
         moment.now += 1
         clock.second.emit()
-    short = replace(warm, prompt_tokens=30_000, preemptions=2, recomputed_tokens=5000)
+    short = replace(warm, prompt_tokens=30_000, preemptions=2, lost_tokens=5000)
     fake_desk.snapshot = replace(fake_desk.snapshot, totals=short)
     moment.now += 1
     clock.second.emit()

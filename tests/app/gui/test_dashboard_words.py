@@ -37,6 +37,7 @@ WARM = Span(reused_tokens=8700, computed_tokens=1300)
             Capacity(AdmissionMode.MAX_THROUGHPUT, max_running=16, hot_bytes=GIB),
             "Up to 16 answers at once: warm prefixes make way for them",
         ),
+        (Capacity(max_running=2, reserve_bytes=GIB, capped=True), "Up to 2 answers at once"),
     ],
 )
 def test_how_many_may_run_and_why(capacity: Capacity, words: str) -> None:
@@ -79,9 +80,9 @@ def test_a_prefix_that_waits_to_be_warmed_is_nobody() -> None:
 @pytest.mark.parametrize(
     ("losses", "words"),
     [
-        ({"preemptions": 3, "recomputed_tokens": 2000}, "had to make way"),
+        ({"preemptions": 3, "lost_tokens": 3200}, "had to make way"),
         ({"lost_tokens": 3200}, "had been given up as memory was short"),
-        ({"new_tokens": 6500}, "began with something new"),
+        ({"new_tokens": 6500}, "more was asked that had not been asked lately"),
         ({"new_tokens": 6500, "starts": 1}, "a model was started, with nothing warm yet"),
     ],
 )

@@ -166,30 +166,28 @@ def decided(*, waited: bool, awaited_tokens: int = 0) -> RequestRecord:
 
 def test_a_wait_for_another_is_told_with_its_reason() -> None:
     assert words.course(decided(waited=True, awaited_tokens=480)) == (
-        "Waited 1.2 s for another request that was computing the same beginning (480 tokens)."
+        "Waited 1.2 s for another request that was computing the same beginning (512 tokens)."
         " First word expected after 1.4 s this way, 2.9 s by computing it again."
     )
     assert words.course(decided(waited=False)) == (
-        "Did not wait for another request that was computing the same beginning (480 tokens)."
+        "Did not wait for another request that was computing the same beginning (512 tokens)."
         " First word expected after 2.9 s this way, 1.4 s by waiting."
     )
     not_ready = dataclasses.replace(decided(waited=True), usage=Usage(2048, 32, 41))
-    assert words.course(not_ready).endswith(
-        "but that was not ready in time, so it was computed again."
-    )
+    assert words.course(not_ready).endswith("but found nothing of it, so it was computed again.")
     never_started = dataclasses.replace(
         not_ready, timings=Timings(queue_s=1.3, parked_s=1.2, total_s=1.3)
     )
     assert words.course(never_started) == (
-        "Waited 1.2 s for another request that was computing the same beginning (480 tokens),"
-        " and ended before that was ready."
+        "Waited 1.2 s for another request that was computing the same beginning (512 tokens),"
+        " and ended before it began itself."
     )
 
 
 @pytest.mark.parametrize(("number", "times"), [(1, "once"), (3, "3 times")])
 def test_how_often_it_made_way(number: int, times: str) -> None:
     record = make_record(1, num_preemptions=number)
-    assert words.course(record).startswith(f"Made way for others {times}, as memory was short")
+    assert words.course(record) == f"Had to make way for others {times}, as memory was short."
 
 
 def test_a_request_that_only_ran_has_no_course() -> None:

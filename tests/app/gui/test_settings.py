@@ -98,6 +98,28 @@ def test_a_model_of_the_command_line_is_no_starter(
     assert not page.model.starter.isHidden()
 
 
+def test_what_the_command_line_gave_is_told_until_a_choice_takes_its_place(
+    qtbot: QtBot, make_page: Callable[[], SettingsPage], fake_desk: FakeDesk
+) -> None:
+    fake_desk.given = Settings(
+        kv_budget_bytes=3 * GIB, admission=AdmissionMode.BALANCED, max_running=5
+    )
+    page = make_page()
+    qtbot.waitUntil(page.memory.admission.choice.isEnabled)
+    told = [
+        (page.memory.row, "3.0 GiB for this run, as the command line says."),
+        (page.memory.admission, "For this run, as the command line says: Balanced."),
+        (page.memory.at_once, "5 for this run, as the command line says."),
+    ]
+    for row, words in told:
+        assert words in row.help.text().splitlines()
+    fake_desk.given = Settings()
+    page.entered()
+    for row, _ in told:
+        assert row.help.text()
+        assert "command line" not in row.help.text()
+
+
 @pytest.mark.parametrize(
     ("mode", "words"),
     [

@@ -58,3 +58,11 @@ def test_another_engine_began_at_zero() -> None:
     growth = watch.look(engine_with(1, 3, total("capacity", 30)))
     assert growth.totals == Totals(requests=1, evicted_pages=3)
     assert growth.evicted == Evicted(capacity=30)
+
+
+def test_another_engine_is_noticed_by_whatever_shrank() -> None:
+    """One that has served nothing yet, after one that had served nothing either."""
+    started = Snapshot(totals=Totals(starts=1))
+    watch = GrowthWatch(started)
+    assert watch.look(Snapshot()).totals == Totals()
+    assert watch.look(started).totals == Totals(starts=1)

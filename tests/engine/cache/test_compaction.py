@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import queue
 
+import pytest
+
 from engine.cache.compaction import MOST_TAKEN_OVER
 from engine.cache.prefix_cache import PrefixCache
 from engine.cache.row import Row
 from engine.commands import Command, Stop
-from engine.loop import WORTH_UNITING_TOKENS
+from engine.loop import WORTH_TAKING_OVER
 from tests.support.cache import compute, make_cache, run
 from tests.support.engine import request
 from tests.support.fake_runner import (
@@ -240,5 +242,55 @@ def test_the_loop_lets_whoever_is_alone_go_on_in_its_part() -> None:
     assert len(row.hold.views) == 1
     loop.finish_all()
     assert loop.tokens("alone") == expected_answer(alone.prompt.tokens, 40)
-    loop.serve(request("short", [*tokens, 70], WORTH_UNITING_TOKENS))
-    assert len(loop.cache.parts) > 1
+
+
+@pytest.mark.parametrize(("num_answer", "taken"), [(WORTH_TAKING_OVER, False), (40, True)])
+def test_a_short_answer_is_not_worth_a_copy(num_answer: int, taken: bool) -> None:
+    loop = SteppedLoop()
+    tokens = list(range(1, 41))
+    loop.serve(request("first", tokens, 1))
+    loop.submit(request("then", [*tokens, 50], num_answer))
+    loop.step()
+    loop.step()
+    row = loop.scheduler.get("then").row
+    assert row is not None
+    assert row.hold.views == [] if taken else len(row.hold.views) == 1
+
+
+def test_what_was_hot_stays_hot_after_somebody_went_on_in_it() -> None:
+    """A hot prefix and a cold answer are one part then: what is given up of it is the answer."""
+    for reclaim in (
+        lambda cache: cache.keep_hot(10.0),
+        lambda cache: cache.reclaim(BYTES_PER_TOKEN),
+    ):
+        cache = make_cache()
+        prefix = [1 + n % 7 for n in range(400)]
+        run(cache, prefix)
+        for n in range(3):
+            run(cache, [*prefix, 50 + n])
+        cache.reclaim(3 * BYTES_PER_TOKEN)
+        row = cache.open_row([*prefix, *range(100, 140)])
+        compute(cache, row)
+        assert cache.take_over(row, 1_000_000)
+        cache.close_row(row)
+        assert len(cache.parts) == 1
+        reclaim(cache)
+        cache.check_integrity()
+        assert cache.match([*prefix, 9]).num_tokens == 400
+
+
+def test_a_tail_that_is_lost_takes_along_what_it_took_over() -> None:
+    cache = make_cache()
+    prefix = list(range(1, 21))
+    run(cache, prefix)
+    row = cache.open_row([*prefix, 30, 31])
+    compute(cache, row)
+    assert cache.take_over(row, 10_000)
+    before, used = cache.given_back, cache.used_bytes
+    cache.abandon_row(row)
+    cache.check_integrity()
+    assert cache.match(prefix).num_tokens == 0
+    assert cache.used_bytes == 0
+    assert cache.given_back - before == used, (
+        "who looks whether a prefix is still there looks again"
+    )

@@ -57,6 +57,10 @@ def test_growth_is_foretold_to_the_byte(leaves: tuple[Leaf, ...]) -> None:
     chance = random.Random(5)
     for chunk in (
         1,
+        1,
+        3,
+        20,
+        1,
         64,
         200,
         3,
@@ -87,6 +91,7 @@ def test_short_tails_have_no_room_and_long_ones_a_sixteenth() -> None:
     # It has one token less than it grew by. A step that would keep unused room is one longer.
     assert 8 <= max(room[:128]) <= 16
     assert max(room[:256]) <= 16
+    assert all(spare <= held // 8 for held, spare in enumerate(room[:256], start=1))
     assert all(spare <= max(16, held // 16) for held, spare in enumerate(room, start=1))
     assert 240 <= max(room) <= 256
 

@@ -146,11 +146,13 @@ def test_pins_leave_less_for_requests() -> None:
     admission = Admission(make_cache(), 10_000 * BYTES_PER_TOKEN)
     known(admission, 800, 200)
     assert admission.capacity().max_running == 10
+    assert not admission.capacity().capped
     assert admission.capacity(5_000 * BYTES_PER_TOKEN).max_running == 5
 
 
 def test_one_may_run_where_not_even_one_fits() -> None:
     admission = Admission(make_cache(), 500 * BYTES_PER_TOKEN)
     assert admission.capacity().max_running == 16, "as nothing is known yet"
+    assert admission.capacity().capped
     known(admission, 800, 200)
     assert admission.capacity().max_running == 1
