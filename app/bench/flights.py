@@ -120,13 +120,14 @@ class Scheduling:
 class Measured:
     """One case, once, on one side. Of each request in order of arrival: the tokens of its prompt,
     seconds from its arrival to its first and to its last token, and how many of the prompt's tokens
-    it did not compute."""
+    it did not compute. `waited`: of each that could wait for another, whether it did."""
 
     prompt_tokens: tuple[int, ...]
     ttft_s: tuple[float, ...]
     total_s: tuple[float, ...]
     restored_tokens: tuple[int, ...]
     decoding: Scheduling = Scheduling()
+    waited: tuple[bool, ...] = ()
 
     @property
     def mean_ttft_s(self) -> float:
@@ -154,6 +155,7 @@ class Measured:
             tuple(data["total_s"]),
             tuple(data["restored_tokens"]),
             Scheduling(**data["decoding"]),
+            tuple(data["waited"]),
         )
 
 
@@ -186,9 +188,17 @@ class CaseResult:
     def ratio(self, side: Side, other: Side, figure: Figure) -> Estimate:
         return ratio(self.rounds[side], self.rounds[other], figure)
 
-    def better(self, one: Side, other: Side, figure: Figure) -> Side:
-        """Whichever has the smaller figure."""
-        return min((one, other), key=lambda side: self.middle(side, figure))
+    @property
+    def waited(self) -> tuple[bool, ...]:
+        """What Ondol chose for each request that could wait for another, in all rounds."""
+        return tuple(waited for one in self.rounds[Side.ONDOL] for waited in one.waited)
+
+    @property
+    def chosen(self) -> Side | None:
+        """The forced way that Ondol's choices came to in every round; None where they differ."""
+        if not self.waited or len(set(self.waited)) > 1:
+            return None
+        return Side.WAIT if self.waited[0] else Side.COMPUTE
 
     @property
     def scheduling_share(self) -> Estimate | None:

@@ -105,4 +105,5 @@ def _measured(case: Case, jobs: Sequence[Job], decoding: Scheduling) -> Measured
         total_s=tuple(job.last_token_at - job.submitted_at for job in jobs),
         restored_tokens=tuple(job.usage().cached_tokens for job in jobs),
         decoding=decoding,
+        waited=tuple(job.decision.waited for job in jobs if job.decision is not None),
     )

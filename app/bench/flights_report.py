@@ -42,6 +42,7 @@ _CHOICE_COLUMNS = (
     ("requests", ("",)),
     ("apart, s", ("",)),
     ("mean first token, ms", ("waiting", "computing", "as chosen")),
+    ("waited", ("",)),
     ("chosen / better", ("",)),
 )
 _SERVED_COLUMNS = (
@@ -149,6 +150,7 @@ def _choice_cells(result: CaseResult) -> Sequence[str]:
         str(case.requests),
         f"{case.stagger_s:g}",
         *(ms(result.middle(side, mean_ttft_s)) for side in (Side.WAIT, Side.COMPUTE, Side.ONDOL)),
+        f"{sum(result.waited)}/{len(result.waited)}" if result.waited else _NONE,
         f"{choice_over_better(result).median:.3f}",
     ]
 

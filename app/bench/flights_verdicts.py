@@ -16,7 +16,7 @@ from app.bench.flights import (
     ratio,
     slowest_s,
 )
-from app.bench.stats import Estimate
+from app.bench.stats import Estimate, estimate, median
 from app.bench.verdict import Verdict, counted, scaled
 
 SINGLE_FACTOR, DOCUMENT_FACTOR = 1.3, 1.6
@@ -44,10 +44,26 @@ def verdicts(results: FlightsResults) -> tuple[Verdict, ...]:
 
 def choice_over_better(result: CaseResult) -> Estimate:
     """Mean time to the first token, as Ondol chooses / the better of forced waiting and forced
-    computing. The better is told by the medians: the smaller of each pair would be better than
-    either side by chance alone."""
-    better = result.better(Side.WAIT, Side.COMPUTE, mean_ttft_s)
-    return result.ratio(Side.ONDOL, better, mean_ttft_s)
+    computing.
+
+    Where every choice was the same, it is one of the two ways: its rounds are further rounds of
+    that one, and if that is the better, the ratio is 1, as it is where there was nothing to choose.
+    The better is told by the medians: the smaller of each pair would be better than either side by
+    chance alone.
+    """
+    seconds = {
+        side: [one.mean_ttft_s for one in result.rounds[side]]
+        for side in (Side.ONDOL, Side.WAIT, Side.COMPUTE)
+    }
+    of_choice = seconds[Side.ONDOL]
+    if (chosen := result.chosen) is not None:
+        forced = seconds[chosen]
+        seconds[chosen] = forced + of_choice
+        of_choice = [(a + b) / 2 for a, b in zip(of_choice, forced, strict=True)]
+    better = min((Side.WAIT, Side.COMPUTE), key=lambda side: median(seconds[side]))
+    if better is chosen or not result.waited:
+        return Estimate(1.0, 1.0, 1.0, len(of_choice))
+    return estimate([a / b for a, b in zip(of_choice, seconds[better], strict=True)])
 
 
 def over_single(result: CaseResult, single: CaseResult) -> Estimate:

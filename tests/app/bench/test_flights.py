@@ -71,7 +71,6 @@ def test_figures_of_a_case() -> None:
     assert found.p95_ttft_s(Side.WAIT) == pytest.approx(9.0)
     assert found.computed_tokens(Side.ONDOL) == 150
     assert found.restored_tokens(Side.ONDOL) == 75
-    assert found.better(Side.WAIT, Side.COMPUTE, mean_ttft_s) is Side.WAIT
     share = found.scheduling_share
     assert share is not None
     assert (share.median, share.n) == (pytest.approx(0.01), 3)

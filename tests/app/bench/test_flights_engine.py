@@ -88,6 +88,7 @@ def test_staggered_ones_arrive_when_they_should() -> None:
     found = run(Side.ONDOL, case)
     assert time.monotonic() - began >= 0.04
     assert found.restored_tokens == (0, 199, 199)
+    assert set(found.waited) <= {True}
 
 
 def test_a_request_that_fails_is_told() -> None:

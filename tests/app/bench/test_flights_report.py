@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 from app.bench.conditions import Conditions
 from app.bench.flights import (
     Case,
@@ -23,9 +25,11 @@ from app.bench.flights_verdicts import choice_over_better, verdicts
 PAIRS = 15
 
 
-def of(case: Case, **sides: tuple[float, float, float, int]) -> CaseResult:
+def of(
+    case: Case, waited: tuple[bool, ...] = (), **sides: tuple[float, float, float, int]
+) -> CaseResult:
     """Fifteen equal rounds. Of each side the first token of the first and of each other request,
-    the answers' seconds after it, and what each follower restored."""
+    the answers' seconds after it, and what each follower restored; who `waited`, on Ondol's."""
     rounds = {}
     for name, (first_s, follower_s, answer_s, restored) in sides.items():
         followers = case.requests - 1
@@ -33,10 +37,12 @@ def of(case: Case, **sides: tuple[float, float, float, int]) -> CaseResult:
         one = Measured(
             (case.prompt_tokens,) * case.requests,
             ttft_s,
-            tuple(one + answer_s for one in ttft_s),
+            tuple(first_s + answer_s for first_s in ttft_s),
             (0, *(restored,) * followers),
             Scheduling(10, 0.001, 1.0),
         )
+        if name == Side.ONDOL:
+            one = replace(one, waited=waited)
         rounds[Side(name)] = (one,) * PAIRS
     return CaseResult(replace(case, sides=tuple(rounds)), rounds)
 
@@ -78,6 +84,7 @@ def results(
             ),
             of(
                 Case(Kind.OVERLAP, 2, 532, 266, 16, stagger_s=0.5),
+                waited=(True, False),
                 ondol=(3.0, chosen_s, 1.0, 256),
                 wait=(3.0, 4.0, 1.0, 256),
                 compute=(3.0, 6.0, 1.0, 0),
@@ -131,8 +138,39 @@ def test_the_choice_is_held_against_the_better_of_both() -> None:
     waiting = {"wait": (3.0, 5.0, 1.0, 128), "compute": (3.0, 9.0, 1.0, 0)}
     computing = {"wait": (3.0, 9.0, 1.0, 128), "compute": (3.0, 5.0, 1.0, 0)}
     for others in (waiting, computing):
-        found = of(case, ondol=(3.0, 7.0, 1.0, 128), **others)
+        found = of(case, (True, False), ondol=(3.0, 7.0, 1.0, 128), **others)
+        assert found.chosen is None
         assert choice_over_better(found).median == 1.25
+
+
+@pytest.mark.parametrize(
+    ("waited", "wait_s", "compute_s", "chosen", "ratio"),
+    [
+        ((True, True), 5.0, 9.0, Side.WAIT, 1.0),
+        ((True, True), 9.0, 5.0, Side.WAIT, 5.5 / 4.0),  # the mean of 5 as chosen and 6 as forced
+        ((False, False), 5.0, 9.0, Side.COMPUTE, 5.5 / 4.0),
+        ((False, False), 9.0, 5.0, Side.COMPUTE, 1.0),
+        ((), 5.0, 9.0, None, 1.0),  # nobody could wait
+    ],
+)
+def test_a_choice_that_is_always_the_same_is_one_of_both(
+    waited: tuple[bool, ...],
+    wait_s: float,
+    compute_s: float,
+    chosen: Side | None,
+    ratio: float,
+) -> None:
+    """The first of two has its first token after 3 s; means are compared."""
+    case = Case(Kind.OVERLAP, 2, 532, 133, 16)
+    found = of(
+        case,
+        waited,
+        ondol=(3.0, 7.0, 1.0, 128),
+        wait=(3.0, wait_s, 1.0, 128),
+        compute=(3.0, compute_s, 1.0, 0),
+    )
+    assert found.chosen is chosen
+    assert choice_over_better(found).median == pytest.approx(ratio)
 
 
 def test_the_tables(conditions: Conditions) -> None:
@@ -150,7 +188,7 @@ def test_the_tables(conditions: Conditions) -> None:
         *("3,000", "-", "3,000", "4,000", "532", "-"),
     ] in lines
     assert ["leader_finished", "4,500", "6,000", "6,000", "11,000", "506", "480"] in lines
-    assert ["50", "%", "2", "0.5", "3,500", "4,500", "3,500", "1.000"] in lines
+    assert ["50", "%", "2", "0.5", "3,500", "4,500", "3,500", "15/30", "1.000"] in lines
     assert [
         *("identical", "8", "532", "mlx_lm.server"),
         *("13,500", "15,000", "17,000", "4,256"),
