@@ -122,6 +122,7 @@ class EngineLoop:
         self._stopping = False
         self._paused = False
         self._hands_over = False
+        self._stays_apart: Job | None = None  # the last whose KV could not be joined
         self._snapshot_at = 0.0
         self.step_started_at: float | None = None
         # Somebody may look before the first step: what was counted before stays counted.
@@ -165,10 +166,12 @@ class EngineLoop:
 
     def _tidy(self, inbox: queue.SimpleQueue[Command]) -> None:
         """Nothing to do: join the parts of long chains, until somebody asks for something."""
-        while inbox.empty() and self._cache.compact(
-            self._admission.budget - self._cache.used_bytes
-        ):
-            pass
+        free = self._admission.budget - self._cache.used_bytes
+        try:
+            while inbox.empty() and self._cache.compact(free):
+                free = self._admission.budget - self._cache.used_bytes
+        except Exception:
+            log.exception("Parts could not be joined.")  # they are as good as they were
 
     def step(self) -> None:
         """End who has no time left, admit, decode, prefill one chunk, tell what happened."""
@@ -221,9 +224,14 @@ class EngineLoop:
             heapq.heappush(self._deadlines, (ends_at, next(self._numbers), job))
 
     def _cancel(self, request_id: str) -> None:
-        if self._scheduler.knows(request_id):
-            self._finish(self._scheduler.get(request_id), FinishReason.ABORT)
-            self._flush()
+        if not self._scheduler.knows(request_id):
+            return
+        job = self._scheduler.get(request_id)
+        if job.pin:
+            self._drop_pin(job.pin)
+            return
+        self._finish(job, FinishReason.ABORT)
+        self._flush()
 
     def _drop_pin(self, name: str) -> None:
         if job := self._pins.job(name):
@@ -322,14 +330,20 @@ class EngineLoop:
         others: that costs it operations in every step."""
         job = self._scheduler.alone
         if (
-            job is not None
-            and job.row is not None
-            and job.phase is Phase.DECODE
-            and job.answer_tokens_left >= WORTH_TAKING_OVER
-            and self._cache.can_take_over(job.row)
-            and self._admission.fits_in_one_tail(job)
+            job is None
+            or job.row is None
+            or job is self._stays_apart
+            or job.phase is not Phase.DECODE
+            or job.answer_tokens_left < WORTH_TAKING_OVER
+            or not self._cache.can_take_over(job.row)
+            or not self._admission.fits_in_one_tail(job)
         ):
+            return
+        try:
             self._cache.take_over(job.row, self._admission.budget - self._cache.used_bytes)
+        except Exception:
+            log.exception("Request %s goes on with its KV in two pieces.", job.request.id)
+            self._stays_apart = job
 
     def _tell_preempted(self, job: Job) -> None:
         if not job.pin:  # a pin that is being warmed gives its place to anybody

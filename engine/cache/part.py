@@ -65,8 +65,8 @@ class Storage(Protocol):
 
     def absorb(self, other: Storage) -> None:
         """Take over all that another storage holds, which goes on where this sealed one ends; one
-        layer at a time. If the other is open, this one is open again. The other is not used
-        again."""
+        layer at a time. If the other is open, this one is open again. The other is not used again.
+        Where it fails, both are as they were."""
 
     def drop_state(self) -> None:
         """Give the recurrent state of a sealed storage back."""

@@ -372,7 +372,8 @@ class PrefixCache:
 
     def compact(self, most_bytes: int, most_parts: int = MOST_PARTS) -> bool:
         """Join two parts of the longest chain of more than `most_parts`, if that takes at most so
-        many bytes for a moment. Returns whether it did. For when there is nothing else to do."""
+        many bytes for a moment. Returns whether it did. For when there is nothing else to do.
+        Raises whatever the storage does where it fails; then nothing has changed."""
         pair = find_pair(
             self.parts,
             most_parts,
@@ -392,14 +393,15 @@ class PrefixCache:
     def take_over(self, row: Row, most_bytes: int) -> bool:
         """Let a row go on in the last part it stands on, if it can and joining them takes at most
         so many bytes for a moment: the reverse of sharing a tail. It then reads one piece where it
-        read two. Returns whether it does. For a row that runs alone."""
+        read two. Returns whether it does. For a row that runs alone. Raises whatever the storage
+        does where it fails; then nothing has changed."""
         if not self.can_take_over(row):
             return False
         below, tail = row.hold.views[-1].part, row.tail
         if below.storage.absorb_bytes(tail.storage) > most_bytes:
             return False
-        row.hold.drop_last()
         self._store.join(below, tail)
+        row.hold.drop_last()
         del self.rows[tail]
         row.tail, self.rows[below] = below, row
         return True

@@ -105,13 +105,17 @@ class Store:
     def join(self, below: Part, above: Part) -> None:
         """Make the upper of two neighbours the end of the lower, which is sealed. If the upper is
         open, so is what they become. Nothing that is held or found changes but the part it lies
-        in."""
+        in. Where the storages cannot be joined, nothing changes, and what they raise is raised."""
+        prompt_end = above.prompt_end if below.prompt_end >= below.end else below.prompt_end
         for part in (below, above):
             self._unbook(part)
-        if below.prompt_end >= below.end:
-            below.prompt_end = above.prompt_end
-        below.storage.absorb(above.storage)
-        below.open = above.open
+        try:
+            below.storage.absorb(above.storage)
+        except Exception:
+            for part in (below, above):
+                self._book(part)
+            raise
+        below.prompt_end, below.open = prompt_end, above.open
         self._book(below)
         for page in above.pages.values():
             page.part = below

@@ -195,18 +195,26 @@ class PartStorage:
     def absorb(self, other: Storage) -> None:
         assert isinstance(other, PartStorage)
         is_open = other._sealed_bytes is None
-        for i, of in enumerate(self.shape.leaves):
-            mine, more = self.leaves[i], other.leaves[i]
-            match of.kind:
-                case LayerKind.FULL:
-                    _append(mine, self.num_tokens, more)
-                case LayerKind.SLIDING:
-                    if more.num_tokens < other.num_tokens or not mine.num_tokens:
-                        self.leaves[i] = more  # what lies before it has been shed
-                    else:
-                        _append(mine.kv, mine.num_tokens, more.kv)
-                case _:
+        before = list(self.leaves)
+        joined: list[tuple[TailKV, int, TailKV, int]] = []
+        try:
+            for i, of in enumerate(self.shape.leaves):
+                mine, more = self.leaves[i], other.leaves[i]
+                if of.kind is LayerKind.SLIDING:
+                    # What lies before a window may have been shed.
+                    joins = more.num_tokens == other.num_tokens and mine.num_tokens
+                    mine, more = (mine.kv, more.kv) if joins else (mine, more)
+                if isinstance(mine, TailKV):
+                    pieces = (mine, mine.offset, more, more.offset)
+                    _append(mine, more)
+                    joined.append(pieces)
+                else:
                     self.leaves[i] = more
+        except Exception:
+            self.leaves = before
+            for pieces in joined:
+                _apart(*pieces)
+            raise
         self.num_tokens += other.num_tokens
         self._measure()
         if is_open:
@@ -330,13 +338,21 @@ def shape_of(layout: Layout, caches: Sequence[Any], cost: KVCost) -> Shape:
     )
 
 
-def _append(kv: TailKV, num_tokens: int, more: TailKV) -> None:
-    """Give a `TailKV` of `num_tokens` tokens all of another's behind them, and no room beyond. The
-    other is emptied at once, so that little exists twice."""
-    count = more.offset
-    keys = mx.concatenate([kv.keys[..., :num_tokens, :], more.keys[..., :count, :]], axis=2)
-    values = mx.concatenate([kv.values[..., :num_tokens, :], more.values[..., :count, :]], axis=2)
+def _append(kv: TailKV, more: TailKV) -> None:
+    """Give a `TailKV` all tokens of another behind its own, and no room beyond. The other is
+    emptied at once, so that little exists twice."""
+    (keys, values), (more_keys, more_values) = kv.held, more.held
+    keys = mx.concatenate([keys, more_keys], axis=2)
+    values = mx.concatenate([values, more_values], axis=2)
     mx.eval(keys, values)
-    kv.keys, kv.values, kv.offset = keys, values, num_tokens + count
+    kv.keys, kv.values, kv.offset = keys, values, kv.offset + more.offset
     more.keys = more.values = None
     more.offset = 0
+
+
+def _apart(kv: TailKV, num_tokens: int, more: TailKV, num_more: int) -> None:
+    """The reverse of `_append`, which allocates nothing: both are views of what they became."""
+    more.keys, more.values = kv.keys[..., num_tokens:, :], kv.values[..., num_tokens:, :]
+    more.offset = num_more
+    kv.keys, kv.values = kv.keys[..., :num_tokens, :], kv.values[..., :num_tokens, :]
+    kv.offset = num_tokens

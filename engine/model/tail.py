@@ -32,6 +32,11 @@ class TailKV(KVCache):
     def allocated_tokens(self) -> int:
         return 0 if self.keys is None else int(self.keys.shape[2])
 
+    @property
+    def held(self) -> tuple[mx.array, mx.array]:
+        """Keys and values of all tokens held, without a copy."""
+        return self.keys[..., : self.offset, :], self.values[..., : self.offset, :]
+
     def new_tokens(self, num_tokens: int) -> int:
         """Tokens for which room would be allocated to append so many."""
         end = self.offset + num_tokens
@@ -47,8 +52,9 @@ class TailKV(KVCache):
             self.step = self._step_for(keys.shape[2])
             held: Any = super().update_and_fetch(keys, values)  # type: ignore[no-untyped-call]
             return held[0], held[1]
-        self.keys = mx.concatenate([self.keys[..., : self.offset, :], keys], axis=2)
-        self.values = mx.concatenate([self.values[..., : self.offset, :], values], axis=2)
+        held_keys, held_values = self.held
+        self.keys = mx.concatenate([held_keys, keys], axis=2)
+        self.values = mx.concatenate([held_values, values], axis=2)
         self.offset = end
         return self.keys, self.values
 

@@ -158,6 +158,18 @@ def test_a_pin_dropped_while_it_is_built_keeps_what_was_computed() -> None:
     assert (loop.pins["policy"].state, loop.runner.num_computed) == (PinState.READY, 300)
 
 
+def test_a_pin_that_is_cancelled_while_it_is_built_is_dropped() -> None:
+    loop = SteppedLoop(prefill_chunk=64)
+    loop.pin("policy", POLICY)
+    loop.step()
+    loop.cancel("pin:policy")
+    assert loop.pins == {}
+    loop.unpin("policy")
+    loop.pin("policy", POLICY)
+    loop.finish_all()
+    assert loop.pins["policy"].state is PinState.READY
+
+
 def test_a_pin_of_the_same_name_takes_the_place_of_the_one_before() -> None:
     loop = SteppedLoop(prefill_chunk=64)
     loop.pin("policy", POLICY)

@@ -16,6 +16,7 @@ from tests.support.engine import request
 from tests.support.fake_runner import (
     BYTES_PER_TOKEN,
     LAYERS,
+    FakeStorage,
     check_restorable,
     check_states,
     expected_answer,
@@ -294,3 +295,35 @@ def test_a_tail_that_is_lost_takes_along_what_it_took_over() -> None:
     assert cache.given_back - before == used, (
         "who looks whether a prefix is still there looks again"
     )
+
+
+def test_what_cannot_be_joined_goes_on_in_pieces(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Alone or idle, joining is a favour: where the memory for it is not there, nothing is lost,
+    and nobody tries again in every step."""
+    tried = 0
+
+    def fail(self: FakeStorage, other: FakeStorage) -> None:
+        nonlocal tried
+        tried += 1
+        raise MemoryError
+
+    monkeypatch.setattr(FakeStorage, "absorb", fail)
+    loop = SteppedLoop()
+    tokens = list(range(1, 41))
+    loop.serve(request("first", tokens, 1))
+    alone = request("alone", [*tokens, 50], 40)
+    loop.serve(alone)
+    assert tried == 1
+    assert "Request alone goes on with its KV in two pieces." in caplog.text
+    assert loop.tokens("alone") == expected_answer(alone.prompt.tokens, 40)
+    for turn in range(9):
+        tokens += [turn + 1] * 12
+        loop.serve(request(f"turn {turn}", tokens, 1))
+    parts, used = len(loop.cache.parts), loop.cache.used_bytes
+    tried = 0
+    loop.loop._tidy(queue.SimpleQueue())
+    assert tried == 1
+    loop.cache.check_integrity()
+    assert (len(loop.cache.parts), loop.cache.used_bytes) == (parts, used)

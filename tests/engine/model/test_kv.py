@@ -9,7 +9,9 @@ import pytest
 
 from engine.cache.cost import KVCost, WindowCost
 from engine.cache.layout import LayerKind
+from engine.model import kv
 from engine.model.kv import Leaf, PartStorage, Shape
+from engine.model.tail import TailKV
 
 NUM_LAYERS, HEADS, DIM = 16, 4, 64
 TOKEN = HEADS * DIM * 4 * 2  # bytes of keys and values of one token in one layer
@@ -192,3 +194,42 @@ def test_a_state_is_taken_over_without_a_copy_and_counted_once() -> None:
     storage.drop_state()
     with pytest.raises(ValueError, match="where none is kept"):
         storage.successor()
+
+
+@pytest.mark.parametrize("leaves", [(FULL,) * 4, (FULL, WINDOW, FULL, WINDOW)])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_join_that_fails_changes_nothing_and_can_be_tried_again(
+    leaves: tuple[Leaf, ...], is_open: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = shape_of(*leaves)
+    below = filled(shape, 40)
+    below.seal()
+    above = filled(shape, 30, after=below)
+    if not is_open:
+        above.seal()
+    whole = [
+        mx.concatenate([keys_of(below, i, 0, 40), keys_of(above, i, 0, 30)], axis=2)
+        for i in range(len(leaves))
+    ]
+    sizes = below.num_bytes, above.num_bytes
+    append, done = kv._append, 0
+
+    def fails(*args: TailKV) -> None:
+        nonlocal done
+        done += 1
+        if done == 3:
+            raise RuntimeError("no memory")
+        append(*args)
+
+    monkeypatch.setattr(kv, "_append", fails)
+    with pytest.raises(RuntimeError, match="no memory"):
+        below.absorb(above)
+    assert (below.num_tokens, above.num_tokens) == (40, 30)
+    assert (below.num_bytes, above.num_bytes) == sizes
+    for i, both in enumerate(whole):
+        assert mx.array_equal(keys_of(below, i, 0, 40), both[..., :40, :])
+        assert mx.array_equal(keys_of(above, i, 0, 30), both[..., 40:, :])
+    below.absorb(above)
+    assert below.num_tokens == 70
+    for i, both in enumerate(whole):
+        assert mx.array_equal(keys_of(below, i, 0, 70), both)
