@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from app.bench import client
 from app.bench.stats import Estimate, estimate, median, nearest_rank
 from engine.config import EngineConfig, Publication, Release, WaitOrCompute
 
@@ -226,7 +227,7 @@ class CaseResult:
 class Server(enum.StrEnum):
     """The servers that are compared over HTTP."""
 
-    ONDOL = "ondol serve"
+    ONDOL = client.ONDOL
     MLX_LM = "mlx_lm.server"
 
 

@@ -46,7 +46,8 @@ class TailKV(KVCache):
         return max(end, self.offset + step) - self.allocated_tokens
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Append, and return everything held."""
+        """Append `keys` and `values`, [1, kv_heads, n, head_dim] each, and return everything held,
+        [1, kv_heads, tokens, head_dim] each, in their dtype."""
         end = self.offset + keys.shape[2]
         if end <= self.allocated_tokens or not self._is_short(end):
             self.step = self._step_for(keys.shape[2])
