@@ -32,8 +32,10 @@ def leave_thread() -> None:
     """Make a thread that may have used MLX fit to end; else the interpreter aborts at exit. Drop
     all arrays first."""
     if mx := sys.modules.get("mlx.core"):
+        from engine.model import device
+
         mx.synchronize()
-        mx.clear_cache()
+        device.free_unused()
         mx.clear_streams()
 
 

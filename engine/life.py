@@ -135,7 +135,7 @@ class EngineLife:
                 memory=Memory(budget=last.memory.budget),
             )
         self._loop = self.assembly = None
-        gc.collect()  # parts, holds and rows refer to each other
         if close is not None:
             close()
+        gc.collect()  # parts, holds and rows refer to each other, and so do modules of a model
         leave_thread()

@@ -81,6 +81,7 @@ class LocalEngine:
 
     def stop(self) -> None:
         self._engine.stop()
+        self._cache = None  # its arrays would outlive the engine
 
     def ask(self, tokens: Sequence[int], salt: str) -> Reply:
         """Prefill a prompt and generate one token, greedy."""

@@ -10,7 +10,6 @@ import ctypes
 import ctypes.util
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -174,16 +173,3 @@ def requested_threads() -> int | None:
     if not text.isdecimal() or int(text) < 1:
         raise ConfigError(f"{THREADS_VARIABLE} must be a whole number of at least 1, not {text!r}.")
     return int(text)
-
-
-def tune_malloc() -> None:
-    """Keep glibc from returning large blocks at every free: large copies become 3× faster."""
-    if not sys.platform.startswith("linux"):
-        return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return
-    trim_threshold, mmap_threshold, max_arenas = -1, -3, -8
-    mallopt(mmap_threshold, 32 * 1024 * 1024)
-    mallopt(trim_threshold, -1)
-    mallopt(max_arenas, 1)

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Literal
 
 from engine.config import GIB, MIB, MIN_KV_BUDGET_BYTES
-from engine.model import blas, machine
+from engine.model import blas, machine, malloc
 from engine.model.machine import total_memory_bytes
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "default_prefill_chunk",
     "default_step_target_s",
     "describe",
+    "free_unused",
     "is_apple_silicon",
     "kind",
     "peak_memory_bytes",
@@ -102,7 +103,7 @@ def prepare() -> None:
 
 def _prepare_cpu() -> None:
     requested = blas.requested_threads()
-    blas.tune_malloc()
+    malloc.tune()
     if "mlx.core" in sys.modules:
         _prepared.warnings = ("MLX was imported before OpenBLAS could be loaded: it stays slow.",)
         return
@@ -221,6 +222,13 @@ def peak_memory_bytes() -> int:
     if (mlx := sys.modules.get("mlx.core")) is not None and kind() != "cpu":
         peak += mlx.get_peak_memory()  # these lie outside of what is resident
     return peak
+
+
+def free_unused() -> None:
+    """Give the memory of dropped arrays back to the machine. Does not load MLX."""
+    if (mlx := sys.modules.get("mlx.core")) is not None:
+        mlx.clear_cache()
+    malloc.give_back()
 
 
 def apply_limits(kv_budget: int, weights_bytes: int) -> MemoryLimits:

@@ -140,7 +140,7 @@ class Runner:
 
     def free_unused(self) -> None:
         """Give the memory of dropped arrays back to the machine."""
-        mx.clear_cache()
+        device.free_unused()
 
     def close(self) -> None:
         """Drop the model."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
@@ -13,7 +10,8 @@ import pytest
 
 from engine.config import GIB, MIB
 from engine.errors import ConfigError
-from engine.model import blas, device
+from engine.model import blas, device, malloc
+from tests.support.fresh import run_fresh
 
 needs_openblas = pytest.mark.skipif(
     not device.describe().blas.startswith("OpenBLAS"), reason="MLX does not use OpenBLAS here"
@@ -37,19 +35,7 @@ def unprepared(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that has neither prepared nor imported MLX."""
     monkeypatch.setattr(device, "_prepared", device._Prepared())
     monkeypatch.delitem(sys.modules, "mlx.core")
-    monkeypatch.setattr(blas, "tune_malloc", lambda: None)
-
-
-def run_fresh(code: str, **environment: str) -> Any:
-    """What `code` prints as JSON in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"import json, sys\n{code}"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path.cwd()), **environment},
-    )
-    return json.loads(done.stdout)
+    monkeypatch.setattr(malloc, "tune", lambda: None)
 
 
 class TestKvBudget:
