@@ -64,7 +64,9 @@ class StepRunner(Protocol):
 
     def batches(self, rows: Sequence[Row]) -> list[list[Row]]: ...
 
-    def next_tokens(self, rows: Sequence[Row], samplers: Sequence[Any]) -> list[int]: ...
+    def next_tokens(
+        self, rows: Sequence[Row], samplers: Sequence[Any], spare_bytes: int
+    ) -> list[int]: ...
 
     def free_unused(self) -> None: ...
 
@@ -438,7 +440,9 @@ class EngineLoop:
     def _choose_next(self, jobs: Sequence[Job]) -> None:
         """Compute what remains of these jobs' tokens and take the token after it."""
         tokens = self._runner.next_tokens(
-            [job.row for job in jobs if job.row], [job.sampler for job in jobs]
+            [job.row for job in jobs if job.row],
+            [job.sampler for job in jobs],
+            self._memory.spare_bytes,
         )
         now = self._clock()
         for job, token in zip(jobs, tokens, strict=True):

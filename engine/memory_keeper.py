@@ -31,12 +31,19 @@ class MemoryKeeper:
         self._metrics = metrics
         self._counters = counters
         self.notice = ""
+        self._growth_bytes = 0
+
+    @property
+    def spare_bytes(self) -> int:
+        """No more than what is free beside that for which room was made last."""
+        return max(0, -self._admission.missing_bytes(self._growth_bytes))
 
     def make_room(self, growth: Sequence[tuple[Row, int]], let_go_kept: Callable[[], bool]) -> bool:
         """Evict as much as these rows need to grow by so many tokens; `let_go_kept` releases what
         is kept for those who wait, and says whether there was anything. Returns whether there is
         room."""
         needed = sum(row.tail.storage.growth_bytes(num_tokens) for row, num_tokens in growth)
+        self._growth_bytes = needed
         while (missing := self._admission.bytes_to_evict(needed)) > 0:
             self._cache.reclaim(missing)
             if self._admission.missing_bytes(needed) <= 0:

@@ -9,162 +9,80 @@ never keys or values.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 import mlx.core as mx
 from mlx_lm.models.base import create_causal_mask
 
-from engine.cache.part import View
-from engine.cache.row import Row
-from engine.model.kv import PartStorage
-from engine.model.softmax import softmax
+from engine.model.common_tail import CommonTail
+from engine.model.reading import Group, Reading, Unit
+from engine.model.scores import scores, softmax
 
 Attention = Callable[..., mx.array]
-Users = tuple[int, ...]
-
-
 Rotate = Callable[[mx.array, int], mx.array]
-
-
-@dataclass(frozen=True, slots=True)
-class SharedView:
-    """Tokens [start, end) of a part, and the batch rows (indices) that attend to them.
-
-    `position` is where their first token stands in those rows; its key is rotated for `position` -
-    `shift`. A plain prefix stands where it was computed: its shift is 0.
-    """
-
-    storage: PartStorage
-    start: int
-    end: int
-    rows: tuple[int, ...]
-    position: int
-    shift: int = 0
 
 
 class RowsCache:
     """One layer's cache for a batch of rows, in the place of an mlx-lm cache object.
 
-    Row i computes `counts[i]` tokens from position `starts[i]` on; where they differ, the batch is
-    filled up behind the shorter rows, and what stands there is neither stored nor attended to.
-    `update_and_fetch` returns one pair of tail arrays a row, which only `rows_attention`
-    understands; with a `window`, no more of them than it sees. `rotate` turns queries by a number
-    of positions, for views that are shifted. `masks` are shared by the layers of a pass, which all
-    need the same.
+    Where the rows' counts differ, the batch is filled up behind the shorter ones, and what stands
+    there is neither stored nor attended to. `tails` are those of the units: a `CommonTail`, or the
+    layer's own cache of a row. `update_and_fetch` returns one pair of arrays a unit, which only
+    `rows_attention` understands; with a window, no more of them than it sees. `rotate` turns
+    queries by a number of positions, for views that are shifted.
     """
 
-    __slots__ = (
-        "counts",
-        "leaf",
-        "masks",
-        "offset",
-        "rotate",
-        "shared",
-        "starts",
-        "tails",
-        "window",
-    )
+    __slots__ = ("leaf", "offset", "reading", "rotate", "tails")
 
     def __init__(
         self,
         leaf: int,
-        starts: Sequence[int],
-        counts: Sequence[int],
-        shared: Sequence[SharedView],
+        reading: Reading,
         tails: Sequence[Any],
         *,
-        window: int = 0,
-        offset: int | mx.array | None = None,
+        offset: int | mx.array,
         rotate: Rotate | None = None,
-        masks: dict[object, mx.array] | None = None,
     ) -> None:
-        self.masks = {} if masks is None else masks
         self.leaf = leaf
-        self.starts = starts
-        self.counts = counts
-        self.shared = shared
+        self.reading = reading
         self.tails = tails
-        self.window = window
         self.rotate = rotate
-        self.offset = mx.array(list(starts), dtype=mx.int32) if offset is None else offset
+        self.offset = offset
 
     def update_and_fetch(
         self, keys: mx.array, values: mx.array
     ) -> tuple[list[mx.array], list[mx.array]]:
-        num_rows = keys.shape[0]
-        pairs = [
-            self._append(*of_row)
-            for of_row in zip(
-                self.tails,
-                self.counts,
-                _split(keys, num_rows, axis=0),
-                _split(values, num_rows, axis=0),
-                strict=True,
-            )
-        ]
+        units = self.reading.units
+        if len(units) == 1 and _ascend(units[0].rows):
+            pairs = [self._append(self.tails[0], units[0], keys, values)]
+        else:
+            num_rows = keys.shape[0]
+            of_rows = _split(keys, num_rows, axis=0), _split(values, num_rows, axis=0)
+            pairs = [
+                self._append(tail, unit, *(_of_unit(unit, of) for of in of_rows))
+                for tail, unit in zip(self.tails, units, strict=True)
+            ]
         return [k for k, _ in pairs], [v for _, v in pairs]
 
     def _append(
-        self, tail: Any, count: int, keys: mx.array, values: mx.array
+        self, tail: Any, unit: Unit, keys: mx.array, values: mx.array
     ) -> tuple[mx.array, mx.array]:
-        """Give a row's tail what is its own of these; what of it the row sees."""
+        """Give a tail what is its own of these; what of it its rows see."""
+        if isinstance(tail, CommonTail):
+            return tail.append(self.leaf, keys, values)
+        count = self.reading.counts[unit.rows[0]]
         if count < keys.shape[2]:
             keys, values = keys[:, :, :count], values[:, :, :count]
         keys, values = tail.update_and_fetch(keys, values)
-        if self.window:
-            seen = self.window - 1 + count
+        if self.reading.window:
+            seen = self.reading.window - 1 + count
             keys, values = keys[..., -seen:, :], values[..., -seen:, :]
         return keys, values
 
     def make_mask(self, num_tokens: int, **_: Any) -> str | None:
         return None if num_tokens == 1 else "causal"
-
-
-def shared_views(rows: Sequence[Row], reach: int | None = None) -> list[SharedView]:
-    """What these rows attend to in their parts: everything, or the last `reach` tokens before the
-    next one of each.
-
-    Tokens that several rows see are read once: where rows leave a part at different places, it is
-    cut there.
-    """
-    seen: dict[int, dict[tuple[int, int], list[int]]] = {}
-    views: dict[int, View] = {}
-    for i, row in enumerate(rows):
-        first = 0 if reach is None else row.num_computed - reach
-        for view in row.hold.views:
-            start = max(0, first - view.part.base)
-            if start < view.num_tokens:
-                views[view.part.serial] = view
-                spans = seen.setdefault(view.part.serial, {})
-                spans.setdefault((start, view.num_tokens), []).append(i)
-    shared = []
-    for serial, spans in seen.items():
-        part = views[serial].part
-        storage = part_storage(part.storage)
-        for start, end, users in _cut(spans) if reach is None else _as_they_are(spans):
-            position = part.base + start + views[serial].shift
-            shared.append(SharedView(storage, start, end, users, position, views[serial].shift))
-    return shared
-
-
-def _cut(spans: Mapping[tuple[int, int], Sequence[int]]) -> Iterator[tuple[int, int, Users]]:
-    """Spans that all begin at 0, cut where any of them ends."""
-    start = 0
-    for _, end in sorted(spans):
-        users = sorted(i for (_, to), of in spans.items() if to >= end for i in of)
-        yield start, end, tuple(users)
-        start = end
-
-
-def _as_they_are(
-    spans: Mapping[tuple[int, int], Sequence[int]],
-) -> Iterator[tuple[int, int, Users]]:
-    """Windows begin at another token for every row: equal ones are read together."""
-    for (start, end), users in spans.items():
-        yield start, end, tuple(users)
 
 
 class JoinedCache:
@@ -268,100 +186,93 @@ def rows_attention(
     one contiguous KV. `sinks` [heads] are scores that take part in it and have no value.
     """
     num_rows, heads, width, _ = queries.shape
-    if num_rows == width == 1 and sinks is None and _plain(cache.shared):
-        return _one_token(queries * scale, keys[0], values[0], cache)
-    kv_heads = keys[0].shape[1]
-    rows = _folded(queries * scale, cache.counts, kv_heads)
-    groups = _groups(cache.shared, num_rows)
-    scores: list[list[mx.array]] = [[] for _ in groups]
-    readers = [
-        [g for g, group in enumerate(groups) if n in group.views] for n in range(len(cache.shared))
-    ]
-    asking = [_fold([rows[i] for i in group.rows]) for group in groups]
-    for view, reading in zip(cache.shared, readers, strict=True):
+    reading, kv_heads = cache.reading, keys[0].shape[1]
+    if reading.plain and sinks is None:
+        return _next_tokens(queries, keys[0], values[0], cache, scale)
+    asking = _asking(queries * scale, reading, kv_heads)
+    over_parts: list[list[mx.array]] = [[] for _ in reading.groups]
+    for view, readers in zip(reading.shared, reading.readers, strict=True):
         part_keys, _ = view.storage.read(cache.leaf, view.start, view.end)
-        queries_of = [asking[g] for g in reading]
+        queries_of = [asking[g] for g in readers]
         if view.shift:
             queries_of = _turned(queries_of, cache, view.shift)
-        over_part = _fold(queries_of) @ part_keys.swapaxes(-1, -2)
-        for g, own in zip(reading, _unfold(over_part, queries_of), strict=True):
-            scores[g].append(_in_window(own, cache, groups[g].rows, view.position))
-    outputs: list[mx.array] = [rows[0]] * num_rows
+        over_part = scores(_fold(queries_of), part_keys)
+        for g, own in zip(readers, _unfold(over_part, queries_of), strict=True):
+            rows = reading.groups[g].rows
+            over_parts[g].append(_in_window(own, reading, rows, view.position))
+    totals: list[mx.array] = []
     weights: list[list[mx.array]] = []
-    for group, own_scores in zip(groups, scores, strict=True):
+    for group, of_group, own_scores in zip(reading.groups, asking, over_parts, strict=True):
+        of_units = _of_units(of_group, reading, group)
         if not own_scores:
             weights.append([])
-            for i in group.rows:
-                outputs[i] = _alone(fused, queries, keys, values, cache, i, scale, sinks)
+            alone = [
+                _alone(fused, queries, keys[u], values[u], cache, u, scale, sinks)
+                for u in group.units
+            ]
+            totals.append(_fold(alone))
             continue
-        over_tails = _over_tails([rows[i] for i in group.rows], keys, cache, group.rows)
-        counts = [cache.counts[i] for i in group.rows]
+        over_tails = _over_tails(of_units, keys, reading, group)
+        counts = [reading.counts[i] for i in group.rows]
         weights.append(_weights([*own_scores, over_tails], counts, sinks))
-        of_rows = _unfold(weights[-1][-1], [rows[i] for i in group.rows])
-        for i, own in zip(group.rows, of_rows, strict=True):
-            outputs[i] = own[..., : values[i].shape[2]] @ values[i]
-    totals = [_fold([outputs[i] for i in group.rows]) for group in groups]
-    for view, reading in zip(cache.shared, readers, strict=True):
+        of_tails = _unfold(weights[-1].pop(), of_units)
+        totals.append(
+            _fold(
+                [
+                    _together(
+                        _apart(own, values[u].shape[0])[..., : values[u].shape[2]] @ values[u]
+                    )
+                    for u, own in zip(group.units, of_tails, strict=True)
+                ]
+            )
+        )
+    for view, readers in zip(reading.shared, reading.readers, strict=True):
         _, part_values = view.storage.read(cache.leaf, view.start, view.end)
-        weights_of = [weights[g].pop(0) for g in reading]
+        weights_of = [weights[g].pop(0) for g in readers]
         over_part = _fold(weights_of) @ part_values
-        for g, own in zip(reading, _unfold(over_part, weights_of), strict=True):
+        for g, own in zip(readers, _unfold(over_part, weights_of), strict=True):
             totals[g] = totals[g] + own
-    return _in_order(totals, groups, cache.counts, (num_rows, heads, width))
+    return _in_order(totals, reading, (num_rows, heads, width))
 
 
-def _plain(shared: Sequence[SharedView]) -> bool:
-    """Whether there are parts, all of them read where they were computed."""
-    return bool(shared) and not any(view.shift for view in shared)
-
-
-def _one_token(queries: mx.array, keys: mx.array, values: mx.array, cache: RowsCache) -> mx.array:
-    """The next token of a row that is alone, with nothing to fold, to mask or to put in order:
-    `queries` [1, heads, 1, head_dim], scaled, over its parts and its tail, [1, kv_heads, tokens,
-    head_dim] each. Returns [1, heads, 1, value_dim]."""
-    _, heads, _, dim = queries.shape
-    kv_heads = keys.shape[1]
-    asking = queries.reshape(1, kv_heads, heads // kv_heads, dim)
-    pieces = [view.storage.read(cache.leaf, view.start, view.end) for view in cache.shared]
-    pieces.append((keys, values))
-    weights = _weights([asking @ k.swapaxes(-1, -2) for k, _ in pieces], (1,), None)
-    total = weights[0] @ pieces[0][1]
-    for own, (_, of_piece) in zip(weights[1:], pieces[1:], strict=True):
-        total = total + own @ of_piece
-    return total.reshape(1, heads, 1, -1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Rows that attend to the same views (indices of both)."""
-
-    rows: tuple[int, ...]
-    views: tuple[int, ...]
-
-
-def _groups(shared: Sequence[SharedView], num_rows: int) -> list[_Group]:
-    """Rows by the views they attend to, so that what is done for all of them is done once."""
-    views: list[list[int]] = [[] for _ in range(num_rows)]
-    for n, view in enumerate(shared):
-        for i in view.rows:
-            views[i].append(n)
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for i, of_row in enumerate(views):
-        alike.setdefault(tuple(of_row), []).append(i)
-    return [_Group(tuple(rows), of_rows) for of_rows, rows in alike.items()]
+def _next_tokens(
+    queries: mx.array, keys: mx.array, values: mx.array, cache: RowsCache, scale: float
+) -> mx.array:
+    """The next tokens of rows that see the same parts and have one tail, with nothing to fold or to
+    put in order: `queries` [rows, heads, 1, head_dim] over parts and tail, [1, kv_heads, tokens,
+    head_dim] each. Returns [rows, heads, 1, value_dim]."""
+    num_rows, heads, _, dim = queries.shape
+    kv_heads, reading = keys.shape[1], cache.reading
+    repeats = heads // kv_heads
+    # Scaled and added where they change places, since each of these is a copy anyway.
+    by_heads = queries.reshape(num_rows, kv_heads, repeats, dim).swapaxes(0, 1) * scale
+    asking = by_heads.reshape(1, kv_heads, num_rows * repeats, dim)
+    pieces = [view.storage.read(cache.leaf, view.start, view.end) for view in reading.shared]
+    over_pieces = [
+        scores(asking, part_keys).reshape(kv_heads, num_rows, repeats, -1)
+        for part_keys, _ in pieces
+    ]
+    over_tail = _over_tail(by_heads.swapaxes(0, 1), keys, reading, reading.units[0])
+    over_pieces.append(over_tail.swapaxes(0, 1))
+    *weights, of_tail = _weights(over_pieces, (1,), None)
+    total = of_tail.swapaxes(0, 1) @ values
+    for own, (_, part_values) in zip(weights, pieces, strict=True):
+        over_part = own.reshape(1, kv_heads, num_rows * repeats, -1) @ part_values
+        total = total + over_part.reshape(kv_heads, num_rows, repeats, -1).swapaxes(0, 1)
+    return total.reshape(num_rows, heads, 1, -1)
 
 
 def _over_tails(
-    rows: Sequence[mx.array], keys: Sequence[mx.array], cache: RowsCache, indices: Sequence[int]
+    of_units: Sequence[mx.array], keys: Sequence[mx.array], reading: Reading, group: Group
 ) -> mx.array:
     """Scores of a group's rows over their own tails, behind each other in the query axis; behind a
     shorter tail they are -inf."""
-    most = max(keys[i].shape[2] for i in indices)
+    most = max(keys[u].shape[2] for u in group.units)
     pieces = []
-    for row, i in zip(rows, indices, strict=True):
-        over_tail = _causal(row @ keys[i].swapaxes(-1, -2), cache, i)
+    for u, own in zip(group.units, of_units, strict=True):
+        by_rows = _apart(own, keys[u].shape[0])
+        over_tail = _together(_over_tail(by_rows, keys[u], reading, reading.units[u]))
         tokens = over_tail.shape[3]
-        over_tail = _in_window(over_tail, cache, (i,), cache.starts[i] + cache.counts[i] - tokens)
         if tokens < most:
             over_tail = mx.pad(
                 over_tail,
@@ -372,39 +283,93 @@ def _over_tails(
     return _fold(pieces)
 
 
+def _over_tail(asking: mx.array, keys: mx.array, reading: Reading, unit: Unit) -> mx.array:
+    """Scores of the queries of a unit's rows, [rows, kv_heads, queries, head_dim], over its tail,
+    -inf over what they do not see."""
+    over_tail = scores(asking, keys)
+    if unit.common is not None:
+        key = (id(unit.common), over_tail.dtype)
+        if key not in reading.masks:
+            reading.masks[key] = unit.common.bias(over_tail.dtype)
+        bias = reading.masks[key]
+        return over_tail if bias is None else over_tail + bias
+    (row,) = unit.rows
+    end = reading.starts[row] + reading.counts[row]
+    seen = _causal(over_tail, reading, row)
+    return _in_window(seen, reading, unit.rows, end - over_tail.shape[3])
+
+
+def _asking(queries: mx.array, reading: Reading, kv_heads: int) -> list[mx.array]:
+    """Queries [rows, heads, n, head_dim] by groups, with the heads of a KV head and the rows in one
+    axis, [1, kv_heads, queries, head_dim] each. Four axes throughout: dropping one from a slice of
+    a longer buffer would copy it."""
+    num_rows, heads, width, dim = queries.shape
+    repeats = heads // kv_heads
+    if min(reading.counts) == width:
+        whole = queries.reshape(num_rows, kv_heads, repeats * width, dim)
+        if len(reading.groups) == 1:
+            return [_together(_sorted(whole, reading.groups[0].rows))]
+        rows = _split(whole, num_rows, axis=0)
+    else:
+        rows = [
+            queries[i : i + 1, :, :count].reshape(1, kv_heads, repeats * count, dim)
+            for i, count in enumerate(reading.counts)
+        ]
+    return [_fold([rows[i] for i in group.rows]) for group in reading.groups]
+
+
+def _of_units(of_group: mx.array, reading: Reading, group: Group) -> list[mx.array]:
+    """A group's queries by its units."""
+    num_tokens = [sum(reading.counts[i] for i in reading.units[u].rows) for u in group.units]
+    repeats = of_group.shape[2] // sum(num_tokens)
+    ends = list(itertools.accumulate(repeats * n for n in num_tokens))
+    return _split(of_group, ends[:-1], axis=2)
+
+
 def _in_order(
-    totals: Sequence[mx.array],
-    groups: Sequence[_Group],
-    counts: Sequence[int],
-    shape: tuple[int, int, int],
+    totals: Sequence[mx.array], reading: Reading, shape: tuple[int, int, int]
 ) -> mx.array:
     """The groups' outputs as [rows, heads, width, value_dim], rows in order, filled up to the
     width."""
     num_rows, heads, width = shape
-    if len(groups) == 1 and min(counts) == width:  # queries of a row lie together
-        kv_heads, _, dim = totals[0].shape[1:]
-        apart = totals[0].reshape(kv_heads, num_rows, heads // kv_heads * width, dim)
-        return apart.swapaxes(0, 1).reshape(num_rows, heads, width, dim)
+    if len(totals) == 1 and min(reading.counts) == width:  # queries of a row lie together
+        rows = reading.groups[0].rows
+        places = sorted(range(num_rows), key=rows.__getitem__)
+        return _sorted(_apart(totals[0], num_rows), places).reshape(num_rows, heads, width, -1)
     outputs: list[mx.array | None] = [None] * num_rows
-    for group, total in zip(groups, totals, strict=True):
-        ends = list(itertools.accumulate(heads // total.shape[1] * counts[i] for i in group.rows))
+    for group, total in zip(reading.groups, totals, strict=True):
+        repeats = heads // total.shape[1]
+        ends = list(itertools.accumulate(repeats * reading.counts[i] for i in group.rows))
         for i, own in zip(group.rows, _split(total, ends[:-1], axis=2), strict=True):
-            outputs[i] = _filled(own.reshape(1, heads, counts[i], -1), width)
+            outputs[i] = _filled(own.reshape(1, heads, reading.counts[i], -1), width)
     return mx.concatenate([own for own in outputs if own is not None])
 
 
-def _folded(queries: mx.array, counts: Sequence[int], kv_heads: int) -> list[mx.array]:
-    """Each row's queries with the heads of a KV head in one axis, [1, kv_heads, repeats * count,
-    head_dim]. Four axes throughout: dropping one from a slice of a longer buffer would copy it."""
-    num_rows, heads, width, dim = queries.shape
-    repeats = heads // kv_heads
-    if min(counts) == width:
-        whole = queries.reshape(num_rows, kv_heads, repeats * width, dim)
-        return _split(whole, num_rows, axis=0)
-    return [
-        queries[i : i + 1, :, :count].reshape(1, kv_heads, repeats * count, dim)
-        for i, count in enumerate(counts)
-    ]
+def _together(of_rows: mx.array) -> mx.array:
+    """[rows, kv_heads, queries, dim], behind each other: [1, kv_heads, rows * queries, dim]."""
+    num_rows, kv_heads, queries, dim = of_rows.shape
+    if num_rows == 1:
+        return of_rows
+    return of_rows.swapaxes(0, 1).reshape(1, kv_heads, num_rows * queries, dim)
+
+
+def _apart(together: mx.array, num_rows: int) -> mx.array:
+    """The reverse of `_together`."""
+    _, kv_heads, queries, dim = together.shape
+    if num_rows == 1:
+        return together
+    return together.reshape(kv_heads, num_rows, queries // num_rows, dim).swapaxes(0, 1)
+
+
+def _ascend(rows: Sequence[int]) -> bool:
+    return list(rows) == sorted(rows)
+
+
+def _sorted(of_rows: mx.array, rows: Sequence[int]) -> mx.array:
+    """Rows, all there are, in another order."""
+    if _ascend(rows):
+        return of_rows
+    return mx.take(of_rows, mx.array(list(rows)), axis=0)
 
 
 def _turned(rows: Sequence[mx.array], cache: RowsCache, shift: int) -> list[mx.array]:
@@ -418,61 +383,62 @@ def _turned(rows: Sequence[mx.array], cache: RowsCache, shift: int) -> list[mx.a
 def _alone(
     fused: Attention,
     queries: mx.array,
-    keys: Sequence[mx.array],
-    values: Sequence[mx.array],
+    keys: mx.array,
+    values: mx.array,
     cache: RowsCache,
-    row: int,
+    unit: int,
     scale: float,
     sinks: mx.array | None,
 ) -> mx.array:
     """Attention of a row that stands on nothing, [1, kv_heads, repeats * count, value_dim]."""
-    count = cache.counts[row]
+    (row,), window = cache.reading.units[unit].rows, cache.reading.window
+    count = cache.reading.counts[row]
     mask: Any = "causal" if count > 1 else None
-    if count > 1 and cache.window and keys[row].shape[2] > cache.window:
-        mask = create_causal_mask(count, keys[row].shape[2] - count, window_size=cache.window)
+    if count > 1 and window and keys.shape[2] > window:
+        mask = create_causal_mask(count, keys.shape[2] - count, window_size=window)
     out = fused(
         queries[row : row + 1, :, :count],
-        keys[row],
-        values[row],
+        keys,
+        values,
         cache=None,
         scale=scale,
         mask=mask,
         sinks=sinks,
     )
-    kv_heads = keys[row].shape[1]
+    kv_heads = keys.shape[1]
     return out.reshape(1, kv_heads, out.shape[1] // kv_heads * count, -1)
 
 
-def _causal(over_tail: mx.array, cache: RowsCache, row: int) -> mx.array:
+def _causal(over_tail: mx.array, reading: Reading, row: int) -> mx.array:
     """Scores over a tail, [1, kv_heads, repeats * count, tokens], whose last `count` keys are the
     queries' own tokens."""
-    count = cache.counts[row]
+    count = reading.counts[row]
     if count == 1:
         return over_tail
     queries, tokens = over_tail.shape[2:]
     key = ("causal", queries, tokens, count)
-    if (mask := cache.masks.get(key)) is None:
+    if (mask := reading.masks.get(key)) is None:
         causal = mx.arange(tokens - count, tokens)[:, None] >= mx.arange(tokens)[None]
-        mask = cache.masks[key] = mx.tile(causal, (queries // count, 1))
+        mask = reading.masks[key] = mx.tile(causal, (queries // count, 1))
     return mx.where(mask, over_tail, -mx.inf)
 
 
-def _in_window(scores: mx.array, cache: RowsCache, rows: Sequence[int], position: int) -> mx.array:
+def _in_window(scores: mx.array, reading: Reading, rows: Sequence[int], position: int) -> mx.array:
     """Scores of some rows over keys from `position` on, without those that a row's later queries
     see no more. Its first query sees all of them."""
-    if not cache.window or max(cache.counts[i] for i in rows) == 1:
+    if not reading.window or max(reading.counts[i] for i in rows) == 1:
         return scores
     queries, tokens = scores.shape[2:]
-    repeats = queries // sum(cache.counts[i] for i in rows)
-    firsts = tuple(cache.starts[i] - position for i in rows)  # counted from the first key
-    key = (cache.window, tokens, repeats, firsts, tuple(cache.counts[i] for i in rows))
-    if (mask := cache.masks.get(key)) is None:
+    repeats = queries // sum(reading.counts[i] for i in rows)
+    firsts = tuple(reading.starts[i] - position for i in rows)  # counted from the first key
+    key = (reading.window, tokens, repeats, firsts, tuple(reading.counts[i] for i in rows))
+    if (mask := reading.masks.get(key)) is None:
         asked = [
-            mx.tile(mx.arange(first, first + cache.counts[i]), repeats)
+            mx.tile(mx.arange(first, first + reading.counts[i]), repeats)
             for first, i in zip(firsts, rows, strict=True)
         ]
-        seen = mx.arange(tokens)[None] > mx.concatenate(asked)[:, None] - cache.window
-        mask = cache.masks[key] = seen
+        seen = mx.arange(tokens)[None] > mx.concatenate(asked)[:, None] - reading.window
+        mask = reading.masks[key] = seen
     return mx.where(mask, scores, -mx.inf)
 
 
@@ -505,6 +471,12 @@ def _unfold(folded: mx.array, rows: Sequence[mx.array]) -> list[mx.array]:
     return _split(folded, ends, axis=2)
 
 
+def _of_unit(unit: Unit, of_rows: Sequence[mx.array]) -> mx.array:
+    """Keys or values of a unit's rows, [rows, kv_heads, n, dim], of those of all."""
+    own = [of_rows[i] for i in unit.rows]
+    return own[0] if len(own) == 1 else mx.concatenate(own)
+
+
 def _filled(own: mx.array, width: int) -> mx.array:
     """A row's outputs [1, heads, count, value_dim], filled up to the batch's width."""
     return mx.pad(own, [(0, 0), (0, 0), (0, width - own.shape[2]), (0, 0)])
@@ -514,10 +486,3 @@ def _split(whole: mx.array, pieces: int | list[int], axis: int) -> list[mx.array
     """As `mx.split`, but always a list."""
     split: Any = [whole] if pieces in (1, []) else mx.split(whole, pieces, axis=axis)
     return list(split)
-
-
-def part_storage(storage: object) -> PartStorage:
-    """The storage of a part, of which the cache knows nothing. Raises TypeError."""
-    if not isinstance(storage, PartStorage):
-        raise TypeError("a private state cannot be attended over in rows")
-    return storage

@@ -14,8 +14,10 @@ from mlx_lm.models.cache import ArraysCache, CacheList
 
 from engine.cache.layout import Layer, LayerKind, Layout
 from engine.cache.row import Row
-from engine.model.attention import JoinedCache, Rotate, RowsCache, part_storage, shared_views
+from engine.model.attention import JoinedCache, Rotate, RowsCache
+from engine.model.common_tail import CommonTail
 from engine.model.kv import PartStorage
+from engine.model.reading import Reading, Unit, part_storage, shared_views
 from engine.model.window import JoinedWindow
 
 # A longer chunk over parts would hold a large score matrix; copying the keys together for the
@@ -29,8 +31,8 @@ class BatchCaches:
 
     `layers` is what the model takes. With `in_place`, parts are read where they lie, else they are
     copied behind each other; several rows need it. `rotations` are those of the leaves, for views
-    that are shifted. `scatter` gives every row its recurrent states
-    back after the pass.
+    that are shifted; `commons` are the tails that some rows have in common. `scatter` gives every
+    row its recurrent states back after the pass.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class BatchCaches:
         *,
         in_place: bool,
         rotations: Sequence[Rotate | None],
+        commons: Sequence[CommonTail] = (),
     ) -> None:
         self._rows = rows
         self._storages = [part_storage(row.tail.storage) for row in rows]
@@ -52,8 +55,9 @@ class BatchCaches:
         )
         self._starts = tuple(row.num_computed for row in rows)
         self._offset = _offset(self._starts)
-        self._shared: dict[int | None, Any] = {}
-        self._masks: dict[object, mx.array] = {}
+        self._commons = commons
+        self._readings: dict[int | None, Reading] = {}
+        self._masks: dict[object, Any] = {}
         self._stacked: dict[int, Any] = {}
         leaves = iter([self._leaf(i) for i in range(len(self._shape.leaves))])
         self.layers = [_assembled(layer, leaves) for layer in layout.layers]
@@ -90,20 +94,27 @@ class BatchCaches:
         return JoinedWindow(row.num_computed, list(_pieces(row, leaf, tail.window - 1)), tail)
 
     def _over_rows(self, leaf: int, window: int | None) -> RowsCache:
-        if window not in self._shared:
-            reach = None if window is None else window - 1
-            self._shared[window] = shared_views(self._rows, reach)
-        tails = [storage.leaves[leaf] for storage in self._storages]
-        return RowsCache(
-            leaf,
+        if window not in self._readings:
+            self._readings[window] = self._reading(window)
+        reading = self._readings[window]
+        tails = [
+            self._storages[unit.rows[0]].leaves[leaf] if unit.common is None else unit.common
+            for unit in reading.units
+        ]
+        return RowsCache(leaf, reading, tails, offset=self._offset, rotate=self._rotations[leaf])
+
+    def _reading(self, window: int | None) -> Reading:
+        commons = self._commons if window is None else ()
+        units = [Unit(common.rows, common) for common in commons]
+        own = {*range(len(self._rows))}.difference(*(unit.rows for unit in units))
+        units += [Unit((i,)) for i in own]
+        return Reading(
             self._starts,
             self._counts,
-            self._shared[window],
-            tails,
-            window=window or 0,
-            offset=self._offset,
-            rotate=self._rotations[leaf],
-            masks=self._masks,
+            shared_views(self._rows, None if window is None else window - 1),
+            sorted(units, key=lambda unit: unit.rows),
+            self._masks,
+            window or 0,
         )
 
     def _recurrent(self, leaf: int) -> Any:

@@ -13,6 +13,7 @@ from mlx_lm.models.cache import ArraysCache
 from engine.cache.cost import KVCost
 from engine.cache.layout import LayerKind, Layout
 from engine.cache.part import Storage
+from engine.model.common_tail import CommonTail
 from engine.model.tail import TailKV
 from engine.model.window import KeysAndValues, WindowKV
 
@@ -73,12 +74,21 @@ class PartStorage:
     through slices.
     """
 
-    __slots__ = ("_inherited", "_sealed_bytes", "leaves", "num_tokens", "shape")
+    __slots__ = (
+        "__weakref__",
+        "_inherited",
+        "_sealed_bytes",
+        "common",
+        "leaves",
+        "num_tokens",
+        "shape",
+    )
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self.leaves: list[Any] = [leaf.new() for leaf in shape.leaves]
         self.num_tokens = 0
+        self.common: CommonTail | None = None  # where its tokens in full layers are meanwhile
         self._inherited = False  # the recurrent state is another part's until the first step
         self._sealed_bytes: int | None = None
 
@@ -90,7 +100,10 @@ class PartStorage:
         total = 0 if self._inherited else self.state_bytes
         # Asked for in every step: layers of a kind are allocated alike.
         if (first := next(self.shape.of(LayerKind.FULL), None)) is not None:
-            total += self.leaves[first].allocated_tokens * cost.bytes_per_token
+            tokens = self.leaves[first].allocated_tokens
+            if self.common is not None:
+                tokens = self.common.allocated_tokens
+            total += tokens * cost.bytes_per_token
         for group, window in enumerate(cost.windows):
             leaf = self.leaves[next(self.shape.of_group(group))]
             total += leaf.kv.allocated_tokens * window.bytes_per_token
@@ -110,7 +123,10 @@ class PartStorage:
         cost = self.shape.cost
         total = 0
         if (first := next(self.shape.of(LayerKind.FULL), None)) is not None:
-            total += self.leaves[first].new_tokens(num_tokens) * cost.bytes_per_token
+            tokens = self.leaves[first].new_tokens(num_tokens)
+            if self.common is not None:
+                tokens = max(self.common.new_tokens, self._new_tokens_alone(num_tokens))
+            total += tokens * cost.bytes_per_token
         for group, window in enumerate(cost.windows):
             leaf = self.leaves[next(self.shape.of_group(group))]
             total += leaf.kv.new_tokens(num_tokens) * window.bytes_per_token
@@ -123,7 +139,7 @@ class PartStorage:
         do not stand at one position (algorithms §2.15, 10)."""
         self.num_tokens += num_tokens
         self._inherited = False
-        for i in self.shape.of(LayerKind.FULL):
+        for i in self.shape.of(LayerKind.FULL) if self.common is None else ():
             offset = self.leaves[i].offset
             assert offset == self.num_tokens, f"layer {i} stands at {offset}, not {self.num_tokens}"
         for i in self.shape.of(LayerKind.SLIDING):
@@ -146,10 +162,11 @@ class PartStorage:
 
     def arrays(self) -> list[Any]:
         """Everything that has to be evaluated after a step."""
-        grown = [kv.state for kv in self._grown() if kv.keys is not None]
+        grown = [(kv.keys, kv.values) for kv in self._grown() if kv.keys is not None]
         return grown + [leaf.state for leaf in self._states()]
 
     def seal(self) -> None:
+        self._leave_company()
         # A row that ran in a batch holds slices of the batch's states: they get arrays of their own
         for leaf in self._states():
             leaf.cache = [None if own is None else mx.contiguous(own) for own in leaf.cache]
@@ -194,6 +211,7 @@ class PartStorage:
 
     def absorb(self, other: Storage) -> None:
         assert isinstance(other, PartStorage)
+        other._leave_company()
         is_open = other._sealed_bytes is None
         before = list(self.leaves)
         joined: list[tuple[TailKV, int, TailKV, int]] = []
@@ -229,6 +247,10 @@ class PartStorage:
             self.leaves[i].keep(0, 0)
         self._measure()
 
+    @property
+    def has_full_layers(self) -> bool:
+        return next(self.shape.of(LayerKind.FULL), None) is not None
+
     def read(self, leaf: int, start: int, end: int) -> KeysAndValues:
         """Keys and values of the part's tokens [start, end) in a full or sliding layer, [1,
         kv_heads, end - start, head_dim] each, without a copy."""
@@ -241,6 +263,16 @@ class PartStorage:
         if start or end < keys.shape[2]:
             return keys[..., start:end, :], values[..., start:end, :]
         return keys, values
+
+    def _new_tokens_alone(self, num_tokens: int) -> int:
+        """Tokens for which would be allocated to append so many if it left its company first."""
+        alone = TailKV()
+        alone.offset = self.num_tokens
+        return alone.new_tokens(num_tokens)
+
+    def _leave_company(self) -> None:
+        if self.common is not None:
+            self.common.leave([self])
 
     def _grown(self) -> Iterator[TailKV]:
         """The KV caches of full and sliding layers."""
@@ -268,6 +300,7 @@ class PrivateStorage:
     __slots__ = ("_bytes_per_token", "leaves", "num_tokens")
 
     state_bytes = 0
+    common = None
 
     def __init__(self, layers: Sequence[Any], bytes_per_token: int) -> None:
         self._bytes_per_token = bytes_per_token

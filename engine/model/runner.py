@@ -15,6 +15,7 @@ from engine.cache.row import Row
 from engine.errors import StepFailed
 from engine.model import device
 from engine.model.caches import BatchCaches, starts_without_state
+from engine.model.common_tail import CommonTail, common_tails
 from engine.model.head import LastTokenHead, last_tokens
 from engine.model.info import AttentionMode, ModelInfo
 from engine.model.kv import PartStorage, PrivateStorage, Shape
@@ -42,6 +43,7 @@ class Runner:
         self._shape: Shape = measure(self._model, loaded.layout, prefill_chunk)
         self._head = LastTokenHead(self._model)
         self._rotations = rotations(self._model, loaded.layout)
+        self._commons: list[CommonTail] = []  # of the pass that is being made
         self._mode, reason = establish(self, loaded)
         self.info = ModelInfo(
             id=model_id,
@@ -96,13 +98,16 @@ class Runner:
             alike.setdefault(kind, []).append(row)
         return list(alike.values())
 
-    def next_tokens(self, rows: Sequence[Row], samplers: Sequence[Sampler]) -> list[int]:
+    def next_tokens(
+        self, rows: Sequence[Row], samplers: Sequence[Sampler], spare_bytes: int = 0
+    ) -> list[int]:
         """Compute all tokens that remain of each row and choose the token after them.
 
-        Rows must be a single one, or one of the `batches`.
+        Rows must be a single one, or one of the `batches`. No more than `spare_bytes` are allocated
+        beside what their storages say they grow by.
         """
         counts = [row.num_uncomputed for row in rows]
-        with self._step(rows, counts) as arrays:
+        with self._step(rows, counts, spare_bytes) as arrays:
             with self._head.narrowed(counts):
                 logits = self._forward(rows, counts)
             if not self._head.found:
@@ -147,25 +152,47 @@ class Runner:
         self._model = None
 
     @contextmanager
-    def _step(self, rows: Sequence[Row], counts: Sequence[int]) -> Iterator[Any]:
+    def _step(
+        self, rows: Sequence[Row], counts: Sequence[int], spare_bytes: int = 0
+    ) -> Iterator[Any]:
         """One forward pass for these rows, to be evaluated inside: it counts wholly or not at
         all."""
         storages: list[Any] = [row.tail.storage for row in rows]
+        self._commons = self._in_common(rows, counts, spare_bytes)
         marks = [storage.mark() for storage in storages]
         try:
-            yield lambda: [storage.arrays() for storage in storages]
+            yield lambda: [of.arrays() for of in (*storages, *self._commons)]
         except Exception as error:
             report = traceback.format_exc()
             traceback.clear_frames(error.__traceback__)
-            lost = set()
+            lost: set[int] = set()
+            for common in self._commons:
+                try:
+                    common.go_back()
+                except Exception:
+                    lost.update(common.rows)
             for i, (storage, mark) in enumerate(zip(storages, marks, strict=True)):
                 try:
                     storage.go_back(mark)
                 except Exception:  # the arrays themselves are gone
                     lost.add(i)
             raise StepFailed(type(error).__name__, frozenset(lost), report) from error
+        for common in self._commons:
+            common.settle()
         for storage, count in zip(storages, counts, strict=True):
             storage.advance(count)
+
+    def _in_common(
+        self, rows: Sequence[Row], counts: Sequence[int], spare_bytes: int
+    ) -> list[CommonTail]:
+        """Tails that rows have in common in a pass."""
+        bytes_per_token = self._shape.cost.bytes_per_token
+        if self._mode is not AttentionMode.SHARED or not bytes_per_token:
+            return []
+        try:
+            return common_tails(rows, counts, spare_bytes // bytes_per_token)
+        except Exception as error:
+            raise StepFailed(type(error).__name__, frozenset(), traceback.format_exc()) from error
 
     def _forward(self, rows: Sequence[Row], counts: Sequence[int]) -> mx.array:
         """Logits [rows, most tokens of any row, vocabulary]; behind a shorter row's own they mean
@@ -188,6 +215,7 @@ class Runner:
             counts,
             in_place=self._mode is AttentionMode.SHARED,
             rotations=self._rotations,
+            commons=self._commons,
         )
         logits = self._model(tokens, cache=caches.layers)
         caches.scatter()

@@ -238,7 +238,9 @@ class FakeRunner:
     def batches(self, rows: Sequence[Row]) -> list[list[Row]]:
         return [list(rows)]
 
-    def next_tokens(self, rows: Sequence[Row], samplers: Sequence[SamplingParams]) -> list[int]:
+    def next_tokens(
+        self, rows: Sequence[Row], samplers: Sequence[SamplingParams], spare_bytes: int = 0
+    ) -> list[int]:
         assert len(rows) == len(samplers)
         return [100 + self._compute(row, row.num_uncomputed) % (VOCABULARY - 100) for row in rows]
 

@@ -146,7 +146,9 @@ class _Recording(Runner):
         self.chosen: dict[str, list[int]] = defaultdict(list)
         super().__init__(*args, **options)
 
-    def next_tokens(self, rows: Sequence[Row], samplers: Sequence[Sampler]) -> list[int]:
+    def next_tokens(
+        self, rows: Sequence[Row], samplers: Sequence[Sampler], spare_bytes: int = 0
+    ) -> list[int]:
         seen: list[mx.array] = []
         sample = runner_module.sample
 

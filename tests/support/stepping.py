@@ -65,10 +65,12 @@ class TimedRunner(FakeRunner):
         self.forwards.append([row.hold.owner])
         super().prefill(row, num_tokens)
 
-    def next_tokens(self, rows: Sequence[Row], samplers: Sequence[SamplingParams]) -> list[int]:
+    def next_tokens(
+        self, rows: Sequence[Row], samplers: Sequence[SamplingParams], spare_bytes: int = 0
+    ) -> list[int]:
         self._clock.now += sum(row.num_uncomputed for row in rows) / TOKENS_PER_S
         self.forwards.append([row.hold.owner for row in rows])
-        return super().next_tokens(rows, samplers)
+        return super().next_tokens(rows, samplers, spare_bytes)
 
 
 class SteppedLoop:

@@ -39,7 +39,9 @@ class SimulatedRunner:
     def batches(self, rows: Sequence[Row]) -> list[list[Row]]:
         return [list(rows)] if rows else []
 
-    def next_tokens(self, rows: Sequence[Row], samplers: Sequence[object]) -> list[int]:
+    def next_tokens(
+        self, rows: Sequence[Row], samplers: Sequence[object], spare_bytes: int
+    ) -> list[int]:
         self._pass(rows, [row.num_uncomputed for row in rows])
         return [NEXT_TOKEN if row.tokens[-1] in _SAID else FIRST_TOKEN for row in rows]
 

@@ -8,7 +8,7 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
-from engine.model.softmax import LEAST_SCORES, softmax
+from engine.model.scores import LEAST_SCORES, softmax
 
 MANY, FEW = (1, 3, 24, 2060), (1, 3, 4, 100)
 
