@@ -235,7 +235,9 @@ def apply_limits(kv_budget: int, weights_bytes: int) -> MemoryLimits:
     """Tell MLX what it may take: weights, KV and the arrays of one forward pass.
 
     `reuse` bounds freed buffers that MLX holds for the next allocation; they are nobody's KV, so
-    they must not grow to the size of the budget.
+    they must not grow to the size of the budget. On a CPU it holds none: they fit the next
+    allocation only if that is no larger, so arrays that grow every step would take fresh pages each
+    time, while the C library's allocator puts together what was freed.
     """
     prepare()
     import mlx.core as mx
@@ -244,7 +246,7 @@ def apply_limits(kv_budget: int, weights_bytes: int) -> MemoryLimits:
     limits = MemoryLimits(
         memory=min(needed + _WORKSPACE_BYTES[kind()], _memory_bytes(kind())),
         wired=min(needed, _recommended_bytes()),
-        reuse=max(32 * MIB, min(kv_budget // 8, _MAX_REUSE_BYTES)),
+        reuse=0 if kind() == "cpu" else max(32 * MIB, min(kv_budget // 8, _MAX_REUSE_BYTES)),
     )
     mx.set_memory_limit(limits.memory)
     mx.set_cache_limit(limits.reuse)

@@ -7,8 +7,7 @@ import ctypes
 import sys
 from typing import Any
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MAX_ARENAS = -1, -3, -8
-_MMAP_FROM_BYTES = 32 * 1024 * 1024
+_TRIM_THRESHOLD, _MOST_MMAPS, _MAX_ARENAS = -1, -4, -8
 
 
 def tune() -> None:
@@ -17,7 +16,7 @@ def tune() -> None:
     mallopt = _function("mallopt")
     if mallopt is None:
         return
-    mallopt(_MMAP_THRESHOLD, _MMAP_FROM_BYTES)
+    mallopt(_MOST_MMAPS, 0)
     mallopt(_TRIM_THRESHOLD, -1)
     mallopt(_MAX_ARENAS, 1)
 
