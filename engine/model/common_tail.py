@@ -186,14 +186,12 @@ def common_tails(rows: Sequence[Row], counts: Sequence[int], spare_tokens: int) 
     commons: list[CommonTail] = []
     for of_chain in alike.values():
         sources = {id(storage.common or storage): storage.common or storage for storage in of_chain}
-        for together in _brought_together(list(sources.values())):
-            longest = max(source.num_tokens for source in together)
-            more = sum((longest - of.num_tokens) * len(_padding(of)) for of in together)
-            if len(together) > 1 and more <= spare_tokens:
-                spare_tokens -= more
-                commons.append(CommonTail(together))
-            else:
-                commons += [of for of in together if isinstance(of, CommonTail)]
+        together, spare_tokens = _brought_together(list(sources.values()), spare_tokens)
+        for of in together:
+            if len(of) > 1:
+                commons.append(CommonTail(of))
+            elif isinstance(of[0], CommonTail):
+                commons.append(of[0])
     places = {id(storage): i for i, storage in enumerate(storages)}
     for common in commons:
         common.rows = tuple(places[id(storage)] for storage in common.members)
@@ -211,20 +209,26 @@ def _may_join(row: Row, storage: PartStorage, count: int) -> bool:
 
 
 def _brought_together(
-    sources: Sequence[CommonTail | PartStorage],
-) -> list[list[CommonTail | PartStorage]]:
-    """These in as few as there may be, longest first."""
+    sources: Sequence[CommonTail | PartStorage], spare_tokens: int
+) -> tuple[list[list[CommonTail | PartStorage]], int]:
+    """These in as few as there may be, longest first, and how many tokens are spare then."""
     together: list[list[CommonTail | PartStorage]] = []
     for source in sorted(sources, key=lambda source: source.num_tokens, reverse=True):
+        own = _padding(source)
         if together:
             last = together[-1]
             ahead = last[0].num_tokens - source.num_tokens
             num_rows = sum(len(_padding(of)) for of in (*last, source))
-            if num_rows <= MOST_ROWS and ahead + max(_padding(source)) <= MOST_PADDING:
+            if (
+                num_rows <= MOST_ROWS
+                and ahead + max(own) <= MOST_PADDING
+                and ahead * len(own) <= spare_tokens
+            ):
+                spare_tokens -= ahead * len(own)
                 last.append(source)
                 continue
         together.append([source])
-    return together
+    return together, spare_tokens
 
 
 def _padding(source: CommonTail | PartStorage) -> list[int]:

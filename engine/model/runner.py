@@ -16,6 +16,7 @@ from engine.errors import StepFailed
 from engine.model import device
 from engine.model.caches import BatchCaches, starts_without_state
 from engine.model.common_tail import CommonTail, common_tails
+from engine.model.forward_pass import ForwardPass
 from engine.model.head import LastTokenHead, last_tokens
 from engine.model.info import AttentionMode, ModelInfo
 from engine.model.kv import PartStorage, PrivateStorage, Shape
@@ -43,7 +44,6 @@ class Runner:
         self._shape: Shape = measure(self._model, loaded.layout, prefill_chunk)
         self._head = LastTokenHead(self._model)
         self._rotations = rotations(self._model, loaded.layout)
-        self._commons: list[CommonTail] = []  # of the pass that is being made
         self._mode, reason = establish(self, loaded)
         self.info = ModelInfo(
             id=model_id,
@@ -82,9 +82,9 @@ class Runner:
 
     def prefill(self, row: Row, num_tokens: int) -> None:
         """Compute the next `num_tokens` tokens of a row. Their logits are not computed."""
-        with self._step([row], [num_tokens]) as arrays:
-            self._forward([row], [num_tokens])
-            mx.eval(arrays())
+        with self._step([row], [num_tokens]) as step:
+            self._forward(step)
+            mx.eval(step.arrays())
 
     def batches(self, rows: Sequence[Row]) -> list[list[Row]]:
         """Rows by the passes they can share: all in one, if the model and their states allow."""
@@ -107,13 +107,13 @@ class Runner:
         beside what their storages say they grow by.
         """
         counts = [row.num_uncomputed for row in rows]
-        with self._step(rows, counts, spare_bytes) as arrays:
+        with self._step(rows, counts, spare_bytes) as step:
             with self._head.narrowed(counts):
-                logits = self._forward(rows, counts)
+                logits = self._forward(step)
             if not self._head.found:
                 logits = last_tokens(logits, counts)
             tokens = sample(logits[:, -1], samplers)
-            mx.eval(tokens, arrays())
+            mx.eval(tokens, step.arrays())
         chosen: Any = tokens.tolist()
         return [int(token) for token in chosen]
 
@@ -121,18 +121,18 @@ class Runner:
         """Compute all tokens that remain of a row; logits after each, [tokens, vocabulary]. For
         gates and tests."""
         counts = [row.num_uncomputed]
-        with self._step([row], counts) as arrays:
-            logits = self._forward([row], counts)[0]
-            mx.eval(logits, arrays())
+        with self._step([row], counts) as step:
+            logits = self._forward(step)[0]
+            mx.eval(logits, step.arrays())
         return logits
 
     def rows_logits(self, rows: Sequence[Row]) -> mx.array:
         """Compute all tokens that remain of each row; logits after the last of each, [rows,
         vocabulary]. For gates and the probe."""
         counts = [row.num_uncomputed for row in rows]
-        with self._step(rows, counts) as arrays:
-            logits = last_tokens(self._forward(rows, counts), counts)[:, -1]
-            mx.eval(logits, arrays())
+        with self._step(rows, counts) as step:
+            logits = last_tokens(self._forward(step), counts)[:, -1]
+            mx.eval(logits, step.arrays())
         return logits
 
     def fresh_logits(self, tokens: Sequence[int]) -> mx.array:
@@ -154,33 +154,16 @@ class Runner:
     @contextmanager
     def _step(
         self, rows: Sequence[Row], counts: Sequence[int], spare_bytes: int = 0
-    ) -> Iterator[Any]:
-        """One forward pass for these rows, to be evaluated inside: it counts wholly or not at
-        all."""
-        storages: list[Any] = [row.tail.storage for row in rows]
-        self._commons = self._in_common(rows, counts, spare_bytes)
-        marks = [storage.mark() for storage in storages]
+    ) -> Iterator[ForwardPass]:
+        """A pass of these rows, to be evaluated inside."""
+        step = ForwardPass(rows, counts, self._in_common(rows, counts, spare_bytes))
         try:
-            yield lambda: [of.arrays() for of in (*storages, *self._commons)]
+            yield step
         except Exception as error:
             report = traceback.format_exc()
             traceback.clear_frames(error.__traceback__)
-            lost: set[int] = set()
-            for common in self._commons:
-                try:
-                    common.go_back()
-                except Exception:
-                    lost.update(common.rows)
-            for i, (storage, mark) in enumerate(zip(storages, marks, strict=True)):
-                try:
-                    storage.go_back(mark)
-                except Exception:  # the arrays themselves are gone
-                    lost.add(i)
-            raise StepFailed(type(error).__name__, frozenset(lost), report) from error
-        for common in self._commons:
-            common.settle()
-        for storage, count in zip(storages, counts, strict=True):
-            storage.advance(count)
+            raise StepFailed(type(error).__name__, step.undo(), report) from error
+        step.settle()
 
     def _in_common(
         self, rows: Sequence[Row], counts: Sequence[int], spare_bytes: int
@@ -194,10 +177,11 @@ class Runner:
         except Exception as error:
             raise StepFailed(type(error).__name__, frozenset(), traceback.format_exc()) from error
 
-    def _forward(self, rows: Sequence[Row], counts: Sequence[int]) -> mx.array:
+    def _forward(self, step: ForwardPass) -> mx.array:
         """Logits [rows, most tokens of any row, vocabulary]; behind a shorter row's own they mean
         nothing."""
         device.adapt()
+        rows, counts = step.rows, step.counts
         width = max(counts)
         tokens = mx.array(
             [
@@ -215,7 +199,7 @@ class Runner:
             counts,
             in_place=self._mode is AttentionMode.SHARED,
             rotations=self._rotations,
-            commons=self._commons,
+            commons=step.commons,
         )
         logits = self._model(tokens, cache=caches.layers)
         caches.scatter()

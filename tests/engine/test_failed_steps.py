@@ -3,40 +3,18 @@ found again, and everybody else goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from engine.errors import StepFailed
 from engine.model.kv import Mark, PartStorage
 from engine.request import Failed
+from tests.support.failing import Failing
 from tests.support.gate import Gate, check
 from tests.support.tiny_models import VOCABULARY
 
 NAMES = ["llama", "gemma3_text", "qwen3_next"]
 TEXT = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(300)]
 OTHER = [(11 * n * n + n + 9) % VOCABULARY for n in range(300)]
-
-
-class Failing:
-    """Stands before a model's last layer and fails while it is given more than `most` tokens, or
-    when told to."""
-
-    def __init__(self, gate: Gate) -> None:
-        self.fails: Callable[[int, int], bool] = lambda rows, tokens: False
-        inner = getattr(gate.runner._model, "language_model", gate.runner._model).model
-        self._layer = inner.layers[-1]
-        inner.layers[-1] = self
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_layer"], name)
-
-    def __call__(self, x: Any, *args: Any, **options: Any) -> Any:
-        out = self._layer(x, *args, **options)
-        if self.fails(x.shape[0], x.shape[1]):
-            raise RuntimeError("the last layer fails after all have grown")
-        return out
 
 
 def failed(gate: Gate, name: str) -> Failed:

@@ -158,7 +158,7 @@ class _Recording(Runner):
 
         runner_module.sample = recording  # type: ignore[assignment]
         try:
-            tokens = super().next_tokens(rows, samplers)
+            tokens = super().next_tokens(rows, samplers, spare_bytes)
         finally:
             runner_module.sample = sample
         mx.eval(seen)

@@ -1,0 +1,265 @@
+"""Rows that stand on the same have short tails of about one length in common: appended to and read
+at once for all, and each gets the logits it would get alone."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+
+import mlx.core as mx
+import pytest
+
+from engine.cache.prefix_cache import PrefixCache
+from engine.cache.row import Row
+from engine.memory_keeper import MemoryKeeper
+from engine.model import common_tail
+from engine.model.common_tail import CommonTail
+from engine.model.runner import Runner
+from engine.request import Failed
+from tests.support.failing import Failing
+from tests.support.gate import MAX_DIFFERENCE, Gate, check, largest
+from tests.support.tiny_models import VOCABULARY, fresh_logits, make_runner
+
+NAMES = ["llama", "llama_mha", "gemma3_text", "gpt_oss", "qwen3_next", "falcon_h1"]
+PREFIX = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(100)]
+OTHER = [(11 * n * n + n + 9) % VOCABULARY for n in range(900)]
+
+
+def prompts_of(lengths: Sequence[int]) -> dict[str, list[int]]:
+    return {
+        f"r{n}": [*PREFIX, *OTHER[n * 50 : n * 50 + length]] for n, length in enumerate(lengths)
+    }
+
+
+def serving(
+    name: str, lengths: Sequence[int], *, budget: int = 1 << 30, answer: int = 30
+) -> tuple[Gate, dict[str, list[int]]]:
+    """Rows on one prefix, with endings of these lengths, that have made a few steps together."""
+    gate = Gate(name, budget=budget)
+    gate.run("first", [*PREFIX, 5], 1)
+    prompts = prompts_of(lengths)
+    for each, tokens in prompts.items():
+        gate.submit(each, tokens, answer)
+    while any(len(gate.answer(each)) < 4 for each in prompts):
+        gate.step()
+    return gate, prompts
+
+
+def in_common(gate: Gate) -> list[list[str]]:
+    """Who has a tail in common with whom."""
+    rows: dict[CommonTail, list[str]] = {}
+    for job in gate.scheduler.running:
+        assert job.row is not None
+        common = job.row.tail.storage.common  # type: ignore[attr-defined]
+        if common is not None:
+            rows.setdefault(common, []).append(job.request.id)
+    return sorted(map(sorted, rows.values()))
+
+
+def commons_of(gate: Gate) -> set[CommonTail]:
+    storages = [job.row.tail.storage for job in gate.scheduler.running if job.row]
+    return {storage.common for storage in storages if storage.common}  # type: ignore[attr-defined]
+
+
+def check_all(gate: Gate, prompts: dict[str, list[int]]) -> None:
+    for each, tokens in prompts.items():
+        check(gate, each, tokens)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("lengths", [(9, 9), (5, 9, 21), (7,) * 5, (21, 5, 13, 30, 80)])
+def test_all_kinds_are_exact(name: str, lengths: tuple[int, ...]) -> None:
+    gate, prompts = serving(name, lengths)
+    gate.finish()
+    check_all(gate, prompts)
+
+
+def test_tails_of_about_one_length_come_together_and_are_paid_for() -> None:
+    gate, prompts = serving("llama", (21, 5, 13, 40, 60, 300))
+    assert in_common(gate) == [["r0", "r1", "r2"]]
+    (common,) = commons_of(gate)
+    lengths = [storage.num_tokens for storage in common.members]
+    assert common.padding == [max(lengths) - length for length in lengths]
+    assert 0 < max(common.padding) <= 16
+    assert common.num_tokens == max(lengths)
+    price = gate.cache.cost.bytes_per_token
+    held = sum(array.nbytes for pair in common.arrays() for array in pair)  # type: ignore[attr-defined]
+    assert held == sum(storage.num_bytes for storage in common.members)
+    assert held == 3 * common.allocated_tokens * price
+    gate.finish()
+    check_all(gate, prompts)
+
+
+def test_without_room_for_padding_only_equals_come_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MemoryKeeper, "spare_bytes", 0)
+    gate, prompts = serving("llama", (9, 9, 12, 12, 20))
+    assert ["r0", "r1"] in in_common(gate)
+    for common in commons_of(gate):
+        assert not any(common.padding)
+        assert {storage.num_tokens for storage in common.members} == {common.num_tokens}
+    gate.finish()
+    check_all(gate, prompts)
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3_text", "qwen3_next"])
+def test_who_leaves_takes_its_own_along_and_who_stays_goes_on(name: str) -> None:
+    gate, prompts = serving(name, (21, 5, 13, 13))
+    together = in_common(gate)
+    gate.cancel("r0")  # the longest: nobody needs as much padding as before
+    gate.step()
+    if name == "llama":
+        assert together == [["r0", "r1", "r2", "r3"]]
+        (common,) = commons_of(gate)
+        lengths = [storage.num_tokens for storage in common.members]
+        assert common.padding == [max(lengths) - length for length in lengths]
+        assert common.num_tokens == max(lengths)
+    said = gate.answer("r0")
+    _, cached = gate.run("again", [*prompts["r0"], *said[:-1]], 3)
+    if name == "llama":
+        assert cached == len(prompts["r0"]) + len(said) - 2
+    check(gate, "again", [*prompts["r0"], *said[:-1]])
+    gate.finish()
+    del prompts["r0"]
+    check_all(gate, prompts)
+
+
+def test_the_last_one_goes_on_alone() -> None:
+    gate, prompts = serving("llama", (9, 9), answer=60)
+    assert in_common(gate) == [["r0", "r1"]]
+    gate.cancel("r1")
+    gate.step()
+    assert in_common(gate) == []
+    gate.finish()
+    check(gate, "r0", prompts["r0"])
+
+
+def test_who_comes_later_joins_those_who_are_together() -> None:
+    gate, prompts = serving("llama", (9, 9))
+    (before,) = commons_of(gate)
+    later = [*PREFIX, *OTHER[400:405]]
+    gate.submit("later", later, 20)
+    while len(gate.answer("later")) < 3:
+        gate.step()
+    assert in_common(gate) == [["later", "r0", "r1"]]
+    (common,) = commons_of(gate)
+    assert common is not before
+    gate.finish()
+    check_all(gate, prompts | {"later": later})
+
+
+def test_long_tails_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common_tail, "MOST_TOKENS", 20)
+    gate, prompts = serving("llama", (12, 12), answer=20)
+    assert in_common(gate) == [["r0", "r1"]]
+    while len(gate.answer("r0")) < 12:
+        gate.step()
+    assert in_common(gate) == []
+    gate.finish()
+    check_all(gate, prompts)
+
+
+def test_more_rows_than_may_be_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common_tail, "MOST_ROWS", 3)
+    gate, prompts = serving("llama", (9,) * 7)
+    assert sorted(map(len, in_common(gate))) == [3, 3]
+    gate.finish()
+    check_all(gate, prompts)
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3_text", "qwen3_next"])
+@pytest.mark.parametrize("steps", [0, 1, 5])
+def test_a_step_that_fails_leaves_them_as_they_were(name: str, steps: int) -> None:
+    """`steps` after the first token of all: 0 is the step in which they come together."""
+    gate = Gate(name)
+    gate.run("first", [*PREFIX, 5], 1)
+    failing = Failing(gate)
+    prompts = prompts_of((9, 5, 12))
+    for each, tokens in prompts.items():
+        gate.submit(each, tokens, 20)
+    while any(len(gate.answer(each)) < 1 + steps for each in prompts):
+        gate.step()
+    failing.fails = lambda rows, tokens: rows > 1
+    gate.step()  # one by one
+    failing.fails = lambda rows, tokens: False
+    gate.finish()
+    for each in prompts:
+        assert not any(isinstance(event, Failed) for event in gate.events[each])
+        assert len(gate.answer(each)) == 20
+    check_all(gate, prompts)
+
+
+def rows_of(runner: Runner, cache: PrefixCache, lengths: Sequence[int]) -> list[Row]:
+    first = cache.open_row(PREFIX)
+    runner.logits(first)
+    cache.close_row(first)
+    rows = []
+    for tokens in prompts_of(lengths).values():
+        row = cache.open_row(tokens, limit=len(tokens) - 1)
+        runner.logits(row)
+        rows.append(row)
+    return rows
+
+
+def step(runner: Runner, rows: Sequence[Row]) -> None:
+    for row in rows:
+        row.tokens.append((7 * row.tokens[-1] + 3) % VOCABULARY)
+    logits = runner.rows_logits(rows)
+    for row, own in zip(rows, logits, strict=True):
+        assert largest(own - fresh_logits(runner, list(row.tokens))[-1]) <= MAX_DIFFERENCE
+
+
+def test_rows_may_come_in_another_order_or_not_at_all() -> None:
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, (9, 9, 9, 9))
+    for order in ((0, 1, 2, 3), (3, 1, 0, 2), (2, 0), (0, 1, 2, 3), (1,), (3, 2, 1, 0)):
+        step(runner, [rows[i] for i in order])
+        step(runner, [rows[i] for i in order])
+    assert len({row.tail.storage.common for row in rows}) > 1  # type: ignore[attr-defined]
+
+
+def test_other_rows_of_the_batch_keep_their_places() -> None:
+    """One on the beginning of the prefix, one on nothing, among those who are together."""
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, (9, 9, 9))
+    for tokens in (PREFIX[:40] + OTHER[600:609], OTHER[700:720]):
+        rows.append(cache.open_row(tokens, limit=len(tokens) - 1))
+        runner.logits(rows[-1])
+    for order in ((3, 0, 4, 1, 2), (0, 1, 2, 3, 4), (2, 4, 1, 3, 0)):
+        for _ in range(2):
+            step(runner, [rows[i] for i in order])
+
+
+def test_who_is_no_longer_there_is_forgotten() -> None:
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, (9, 9, 9))
+    step(runner, rows)
+    (common,) = {row.tail.storage.common for row in rows}  # type: ignore[attr-defined]
+    rows[0].tail.storage = runner.new_storage()
+    gc.collect()
+    assert len(common.members) == 2
+    step(runner, rows[1:])
+    (kept,) = {row.tail.storage.common for row in rows[1:]}  # type: ignore[attr-defined]
+    assert kept is common
+    assert [keys.shape[0] for keys, _ in common.arrays()] == [2, 2, 2]
+
+
+def test_memory_that_fails_while_one_leaves_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, (9, 9, 9))
+    step(runner, rows)
+    storages = [row.tail.storage for row in rows]
+    (common,) = {storage.common for storage in storages}  # type: ignore[attr-defined]
+    with monkeypatch.context() as patch:
+
+        def short(*_: object) -> None:
+            raise MemoryError
+
+        patch.setattr(mx, "eval", short)
+        with pytest.raises(MemoryError):
+            common.leave(storages[:1])
+    assert common.members == storages
+    step(runner, rows)
