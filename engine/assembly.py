@@ -65,6 +65,7 @@ def assemble(path: Path, model_id: str, config: EngineConfig) -> Assembly:
     )
     budget = config.kv_budget_bytes or device.default_kv_budget(loaded.weights_bytes)
     device.apply_limits(budget, loaded.weights_bytes)
+    device.free_unused()  # what loading took beside the weights
     rooms = build_rooms(
         ScheduledModel(
             loaded.identity,

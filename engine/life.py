@@ -137,5 +137,6 @@ class EngineLife:
         self._loop = self.assembly = None
         if close is not None:
             close()
+            close = None  # the model's runner
         gc.collect()  # parts, holds and rows refer to each other, and so do modules of a model
         leave_thread()

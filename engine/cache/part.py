@@ -49,7 +49,8 @@ class Storage(Protocol):
         """Bytes that appending `num_tokens` tokens would allocate."""
 
     def seal(self) -> None:
-        """Make the storage immutable. Copies nothing."""
+        """Make the storage immutable. Copies nothing but what it has had in common with others.
+        Where it fails, nothing has changed."""
 
     def successor(self) -> Storage:
         """An empty storage that goes on from the end of this sealed one, recurrent state

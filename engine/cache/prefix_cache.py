@@ -6,6 +6,7 @@ storages are opaque, so the whole policy runs and is tested without a model.
 
 from __future__ import annotations
 
+import logging
 import time
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,6 +30,8 @@ from engine.cache.shares import Shares
 from engine.cache.standing import Standing
 from engine.cache.store import Store
 from engine.errors import ConfigError
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +254,13 @@ class PrefixCache:
         released."""
         last = self.publish_partial(row)
         self._index.clock += 1
+        try:
+            self._store.seal(row.tail)
+        except Exception:
+            log.exception("The KV of %s is lost.", row.hold.owner)
+            self.abandon_row(row)
+            return
         del self.rows[row.tail]
-        self._store.seal(row.tail)
         self._keep_checkpoint(row, row.tail)
         self._index.touch(last, self._use_by(row))
         self._store.collect(row.tail)

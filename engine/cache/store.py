@@ -34,10 +34,11 @@ class Store:
         self.parts.add(part)
 
     def seal(self, part: Part) -> None:
-        """A part is open no longer."""
+        """A part is open no longer. Where its storage cannot be sealed, nothing has changed, and
+        what it raises is raised."""
+        part.storage.seal()
         part.open = False
         part.changed()
-        part.storage.seal()
         self._book(part)
         if not self.cost.dense and part.storage.num_tokens and not self.is_mostly_full(part):
             # Checkpoints lie close together: small parts would be empty for the most part.

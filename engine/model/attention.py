@@ -70,11 +70,11 @@ class RowsCache:
         self, tail: Any, unit: Unit, keys: mx.array, values: mx.array
     ) -> tuple[mx.array, mx.array]:
         """Give a tail what is its own of these; what of it its rows see."""
-        if isinstance(tail, CommonTail):
-            return tail.append(self.leaf, keys, values)
         count = self.reading.counts[unit.rows[0]]
         if count < keys.shape[2]:
             keys, values = keys[:, :, :count], values[:, :, :count]
+        if isinstance(tail, CommonTail):
+            return tail.append(self.leaf, keys, values)
         keys, values = tail.update_and_fetch(keys, values)
         if self.reading.window:
             seen = self.reading.window - 1 + count
@@ -181,13 +181,14 @@ def rows_attention(
     """Attention of `queries` [rows, heads, n, head_dim] over each row's parts and tail, [rows,
     heads, n, value_dim].
 
-    `keys` and `values` hold each row's tail, [1, kv_heads, tokens, head_dim]. Rows without parts
-    use `fused`. A row's scores over all its pieces go through one softmax, so the result is that of
-    one contiguous KV. `sinks` [heads] are scores that take part in it and have no value.
+    `keys` and `values` hold the tail of each unit, [its rows, kv_heads, tokens, head_dim]. Rows
+    without parts use `fused`. A row's scores over all its pieces go through one softmax, so the
+    result is that of one contiguous KV. `sinks` [heads] are scores that take part in it and have no
+    value.
     """
     num_rows, heads, width, _ = queries.shape
     reading, kv_heads = cache.reading, keys[0].shape[1]
-    if reading.plain and sinks is None:
+    if reading.simple and sinks is None:
         return _next_tokens(queries, keys[0], values[0], cache, scale)
     asking = _asking(queries * scale, reading, kv_heads)
     over_parts: list[list[mx.array]] = [[] for _ in reading.groups]
@@ -239,8 +240,8 @@ def _next_tokens(
     queries: mx.array, keys: mx.array, values: mx.array, cache: RowsCache, scale: float
 ) -> mx.array:
     """The next tokens of rows that see the same parts and have one tail, with nothing to fold or to
-    put in order: `queries` [rows, heads, 1, head_dim] over parts and tail, [1, kv_heads, tokens,
-    head_dim] each. Returns [rows, heads, 1, value_dim]."""
+    put in order: `queries` [rows, heads, 1, head_dim] over parts, [1, kv_heads, tokens, head_dim]
+    each, and tail, [rows, kv_heads, tokens, head_dim]. Returns [rows, heads, 1, value_dim]."""
     num_rows, heads, _, dim = queries.shape
     kv_heads, reading = keys.shape[1], cache.reading
     repeats = heads // kv_heads
@@ -423,12 +424,14 @@ def _causal(over_tail: mx.array, reading: Reading, row: int) -> mx.array:
     return mx.where(mask, over_tail, -mx.inf)
 
 
-def _in_window(scores: mx.array, reading: Reading, rows: Sequence[int], position: int) -> mx.array:
+def _in_window(
+    over_keys: mx.array, reading: Reading, rows: Sequence[int], position: int
+) -> mx.array:
     """Scores of some rows over keys from `position` on, without those that a row's later queries
     see no more. Its first query sees all of them."""
     if not reading.window or max(reading.counts[i] for i in rows) == 1:
-        return scores
-    queries, tokens = scores.shape[2:]
+        return over_keys
+    queries, tokens = over_keys.shape[2:]
     repeats = queries // sum(reading.counts[i] for i in rows)
     firsts = tuple(reading.starts[i] - position for i in rows)  # counted from the first key
     key = (reading.window, tokens, repeats, firsts, tuple(reading.counts[i] for i in rows))
@@ -439,7 +442,7 @@ def _in_window(scores: mx.array, reading: Reading, rows: Sequence[int], position
         ]
         seen = mx.arange(tokens)[None] > mx.concatenate(asked)[:, None] - reading.window
         mask = reading.masks[key] = seen
-    return mx.where(mask, scores, -mx.inf)
+    return mx.where(mask, over_keys, -mx.inf)
 
 
 def _weights(

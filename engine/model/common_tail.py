@@ -9,13 +9,14 @@ weighed at once for all.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import mlx.core as mx
 import numpy as np
 
 from engine.cache.row import Row
+from engine.config import MIB
 from engine.model.tail import TailKV
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 16
 MOST_TOKENS = 256  # longer tails are work enough to be read one by one
 MOST_PADDING = 16
+# It exists twice while somebody comes or leaves: little beside what is kept for a forward pass.
+MOST_BYTES = 128 * MIB
 
 
 class CommonTail:
@@ -103,17 +106,20 @@ class CommonTail:
         self.settled = True
 
     def go_back(self) -> None:
-        """Undo a step that failed."""
-        if self.settled:
-            for kv in self._layers.values():
-                kv.go_back(self.num_tokens)
-            mx.eval(self.arrays())
+        """Undo a step that failed; one that was to come together with it is not used again."""
+        if not self.settled:
+            self._layers.clear()  # whoever holds the error must not hold these
+            self._before = ()
+            return
+        for kv in self._layers.values():
+            kv.go_back(self.num_tokens)
+        mx.eval(self.arrays())
 
     def arrays(self) -> list[object]:
         """What is evaluated after a step."""
         return [(kv.keys, kv.values) for kv in self._layers.values()]
 
-    def leave(self, leaving: Iterable[PartStorage] = ()) -> None:
+    def leave(self, leaving: Sequence[PartStorage] = ()) -> None:
         """Give these members what is their own, and forget those that are no longer there; the last
         one that would stay leaves too. Where that fails, nothing has changed."""
         slots = {storage: slot for slot, storage in enumerate(self._present()) if storage}
@@ -125,7 +131,10 @@ class CommonTail:
         unused = min(padding, default=0)
         apart = [[self._own(kv, slots[of]) for kv in self._layers.values()] for of in own]
         rest = [
-            [mx.take(held[:, :, unused:], mx.array(staying), axis=0) for held in kv.held]
+            [
+                mx.take(array[:, :, unused:], mx.array(staying), axis=0)
+                for array in (kv.keys, kv.values)
+            ]
             for kv in self._layers.values()
             if staying
         ]
@@ -141,17 +150,17 @@ class CommonTail:
         self._members = [self._members[slot] for slot in staying]
         self.padding = [tokens - unused for tokens in padding]
 
-    def stay_among(self, storages: Sequence[PartStorage]) -> None:
+    def leave_but(self, storages: Sequence[PartStorage]) -> None:
         """Whoever is no longer there or is not one of these leaves."""
-        present = self._present()
-        if not all(storage in storages for storage in present):
+        if not all(storage in storages for storage in self._present()):
             self.leave([storage for storage in self.members if storage not in storages])
 
     def _present(self) -> list[PartStorage | None]:
         return [member() for member in self._members]
 
     def _own(self, kv: TailKV, slot: int) -> list[mx.array]:
-        return [mx.contiguous(held[slot : slot + 1, :, self.padding[slot] :]) for held in kv.held]
+        own = mx.array([slot])
+        return [mx.take(held[:, :, self.padding[slot] :], own, axis=0) for held in kv.held]
 
     def _joined(self, layer: int) -> TailKV:
         held = [
@@ -169,24 +178,31 @@ class CommonTail:
         return mx.pad(held, [(0, 0), (0, 0), (ahead, 0), (0, 0)]) if ahead else held
 
 
-def common_tails(rows: Sequence[Row], counts: Sequence[int], spare_tokens: int) -> list[CommonTail]:
+def common_tails(rows: Sequence[Row], counts: Sequence[int], spare_bytes: int) -> list[CommonTail]:
     """What rows have in common in a pass in which each computes so many tokens. Who has to leave
-    one for it gets its own back; whoever comes to one stays alone until it is settled. Padding
-    takes no more than `spare_tokens` more than before."""
+    one for it gets its own back; whoever comes to one stays alone until it is settled. All of them
+    allocate no more than `spare_bytes` more than they have said."""
     storages: list[Any] = [row.tail.storage for row in rows]
+    bytes_per_token = storages[0].shape.cost.bytes_per_token
+    if not bytes_per_token:
+        return []
+    spare_tokens, most_tokens = spare_bytes // bytes_per_token, MOST_BYTES // bytes_per_token
     alike: dict[object, list[PartStorage]] = {}
     for row, storage, count in zip(rows, storages, counts, strict=True):
         if _may_join(row, storage, count):
             chain = tuple((view.part.serial, view.end) for view in row.hold.views)
             alike.setdefault(chain, []).append(storage)
     for storage in storages:
-        if storage.common is not None:
+        if (common := storage.common) is not None:
             chains = (of_chain for of_chain in alike.values() if storage in of_chain)
-            storage.common.stay_among(next(chains, ()))
+            too_many = len(common.padding) * (common.num_tokens + 1) > most_tokens
+            common.leave_but(() if too_many else next(chains, ()))
     commons: list[CommonTail] = []
     for of_chain in alike.values():
         sources = {id(storage.common or storage): storage.common or storage for storage in of_chain}
-        together, spare_tokens = _brought_together(list(sources.values()), spare_tokens)
+        together, spare_tokens = _brought_together(
+            list(sources.values()), spare_tokens, most_tokens // 2
+        )
         for of in together:
             if len(of) > 1:
                 commons.append(CommonTail(of))
@@ -209,26 +225,37 @@ def _may_join(row: Row, storage: PartStorage, count: int) -> bool:
 
 
 def _brought_together(
-    sources: Sequence[CommonTail | PartStorage], spare_tokens: int
+    sources: Sequence[CommonTail | PartStorage], spare_tokens: int, most_tokens: int
 ) -> tuple[list[list[CommonTail | PartStorage]], int]:
-    """These in as few as there may be, longest first, and how many tokens are spare then."""
+    """These in as few as there may be, longest first and none of more than `most_tokens`, and how
+    many tokens are spare then."""
     together: list[list[CommonTail | PartStorage]] = []
     for source in sorted(sources, key=lambda source: source.num_tokens, reverse=True):
-        own = _padding(source)
         if together:
             last = together[-1]
-            ahead = last[0].num_tokens - source.num_tokens
             num_rows = sum(len(_padding(of)) for of in (*last, source))
+            ahead = last[0].num_tokens - source.num_tokens
+            joining = [source] if len(last) > 1 else [*last, source]
+            more = sum(_more_tokens(of, last[0].num_tokens) for of in joining)
             if (
                 num_rows <= MOST_ROWS
-                and ahead + max(own) <= MOST_PADDING
-                and ahead * len(own) <= spare_tokens
+                and num_rows * last[0].num_tokens <= most_tokens
+                and ahead + max(_padding(source)) <= MOST_PADDING
+                and more <= spare_tokens
             ):
-                spare_tokens -= ahead * len(own)
+                spare_tokens -= more
                 last.append(source)
                 continue
         together.append([source])
     return together, spare_tokens
+
+
+def _more_tokens(source: CommonTail | PartStorage, num_tokens: int) -> int:
+    """How many more than it has said it allocates in the next step, for all members, if it comes to
+    those who have `num_tokens`."""
+    allocated = TailKV.allocated_from(num_tokens, 1)
+    members = source.members if isinstance(source, CommonTail) else [source]
+    return sum(allocated - of.allocated_tokens - of.most_new_tokens(1) for of in members)
 
 
 def _padding(source: CommonTail | PartStorage) -> list[int]:

@@ -59,7 +59,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a storage held before a step, to go back to if the step fails."""
+    """What a storage held of its own before a step, to go back to if the step fails."""
 
     offsets: tuple[int, ...]
     states: tuple[tuple[mx.array | None, ...], ...]
@@ -68,7 +68,8 @@ class Mark:
 class PartStorage:
     """State of one part: a cache for every leaf of the model.
 
-    Full attention: a `TailKV` of all tokens, [1, kv_heads, tokens, head_dim] each. Sliding
+    Full attention: a `TailKV` of all tokens, [1, kv_heads, tokens, head_dim] each; empty while it
+    has them in `common` with others. Sliding
     windows: a `WindowKV` of the last ones. Recurrent: an `ArraysCache`, right at the end only.
     Open, they grow; sealed, their arrays do not change while anybody reads them, which is done
     through slices.
@@ -99,15 +100,29 @@ class PartStorage:
         cost = self.shape.cost
         total = 0 if self._inherited else self.state_bytes
         # Asked for in every step: layers of a kind are allocated alike.
-        if (first := next(self.shape.of(LayerKind.FULL), None)) is not None:
-            tokens = self.leaves[first].allocated_tokens
-            if self.common is not None:
-                tokens = self.common.allocated_tokens
-            total += tokens * cost.bytes_per_token
+        total += self.allocated_tokens * cost.bytes_per_token
         for group, window in enumerate(cost.windows):
             leaf = self.leaves[next(self.shape.of_group(group))]
             total += leaf.kv.allocated_tokens * window.bytes_per_token
         return total
+
+    @property
+    def allocated_tokens(self) -> int:
+        """Tokens for which memory is allocated in full layers."""
+        if self.common is not None:
+            return self.common.allocated_tokens
+        first = next(self.shape.of(LayerKind.FULL), None)
+        return 0 if first is None else int(self.leaves[first].allocated_tokens)
+
+    def most_new_tokens(self, num_tokens: int) -> int:
+        """Tokens for which full layers allocate at most to append `num_tokens`."""
+        first = next(self.shape.of(LayerKind.FULL), None)
+        if first is None:
+            return 0
+        if self.common is None:
+            return int(self.leaves[first].new_tokens(num_tokens))
+        alone = TailKV.allocated_from(self.num_tokens, num_tokens)  # it may have to leave
+        return max(self.common.new_tokens, alone - self.num_tokens)
 
     @property
     def state_bytes(self) -> int:
@@ -121,12 +136,7 @@ class PartStorage:
 
     def growth_bytes(self, num_tokens: int) -> int:
         cost = self.shape.cost
-        total = 0
-        if (first := next(self.shape.of(LayerKind.FULL), None)) is not None:
-            tokens = self.leaves[first].new_tokens(num_tokens)
-            if self.common is not None:
-                tokens = max(self.common.new_tokens, self._new_tokens_alone(num_tokens))
-            total += tokens * cost.bytes_per_token
+        total = self.most_new_tokens(num_tokens) * cost.bytes_per_token
         for group, window in enumerate(cost.windows):
             leaf = self.leaves[next(self.shape.of_group(group))]
             total += leaf.kv.new_tokens(num_tokens) * window.bytes_per_token
@@ -263,12 +273,6 @@ class PartStorage:
         if start or end < keys.shape[2]:
             return keys[..., start:end, :], values[..., start:end, :]
         return keys, values
-
-    def _new_tokens_alone(self, num_tokens: int) -> int:
-        """Tokens for which would be allocated to append so many if it left its company first."""
-        alone = TailKV()
-        alone.offset = self.num_tokens
-        return alone.new_tokens(num_tokens)
 
     def _leave_company(self) -> None:
         if self.common is not None:

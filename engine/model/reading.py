@@ -60,10 +60,9 @@ class Reading:
         "counts",
         "groups",
         "masks",
-        "num_tokens",
-        "plain",
         "readers",
         "shared",
+        "simple",
         "starts",
         "units",
         "window",
@@ -90,7 +89,7 @@ class Reading:
             for n in range(len(shared))
         ]
         # Next tokens of rows, in order, that see the same, where it was computed, and one tail.
-        self.plain = (
+        self.simple = (
             len(self.groups) == len(units) == max(counts) == 1
             and list(units[0].rows) == sorted(units[0].rows)
             and bool(shared)

@@ -169,13 +169,14 @@ class Runner:
         self, rows: Sequence[Row], counts: Sequence[int], spare_bytes: int
     ) -> list[CommonTail]:
         """Tails that rows have in common in a pass."""
-        bytes_per_token = self._shape.cost.bytes_per_token
-        if self._mode is not AttentionMode.SHARED or not bytes_per_token:
+        if self._mode is not AttentionMode.SHARED:
             return []
         try:
-            return common_tails(rows, counts, spare_bytes // bytes_per_token)
+            return common_tails(rows, counts, spare_bytes)
         except Exception as error:
-            raise StepFailed(type(error).__name__, frozenset(), traceback.format_exc()) from error
+            report = traceback.format_exc()
+            traceback.clear_frames(error.__traceback__)
+            raise StepFailed(type(error).__name__, frozenset(), report) from error
 
     def _forward(self, step: ForwardPass) -> mx.array:
         """Logits [rows, most tokens of any row, vocabulary]; behind a shorter row's own they mean

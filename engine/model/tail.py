@@ -12,9 +12,9 @@ _MOST_ROOM = 256
 
 
 class TailKV(KVCache):
-    """An mlx-lm `KVCache`, [1, kv_heads, tokens, head_dim] each, that is never allocated far ahead.
-    Steps of 256 tokens, as mlx-lm's, would take more for the short tails of many rows than their
-    common prefix does.
+    """An mlx-lm `KVCache`, [rows, kv_heads, tokens, head_dim] each, mostly of one row, which is
+    never allocated far ahead. Steps of 256 tokens, as mlx-lm's, would take more for the short tails
+    of many rows than their common prefix does.
 
     While it is short it has no room at all: copying it is no more work than writing into it. Then
     it is allocated an eighth of what it holds ahead, 16 tokens at most, and from 256 on a
@@ -45,9 +45,17 @@ class TailKV(KVCache):
         step = 0 if self._is_short(end) else self._step_for(num_tokens)
         return max(end, self.offset + step) - self.allocated_tokens
 
+    @staticmethod
+    def allocated_from(held: int, num_tokens: int) -> int:
+        """Tokens that are allocated for one that holds so many, and has no room, once it has
+        appended `num_tokens`."""
+        tail = TailKV()
+        tail.offset = held
+        return tail.new_tokens(num_tokens)  # it has no arrays yet: for all of them
+
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Append `keys` and `values`, [1, kv_heads, n, head_dim] each, and return everything held,
-        [1, kv_heads, tokens, head_dim] each, in their dtype."""
+        """Append `keys` and `values`, [rows, kv_heads, n, head_dim] each, and return everything
+        held, [rows, kv_heads, tokens, head_dim] each, in their dtype."""
         end = self.offset + keys.shape[2]
         if end <= self.allocated_tokens or not self._is_short(end):
             self.step = self._step_for(keys.shape[2])

@@ -4,6 +4,7 @@ at once for all, and each gets the logits it would get alone."""
 from __future__ import annotations
 
 import gc
+import random
 from collections.abc import Sequence
 
 import mlx.core as mx
@@ -15,11 +16,14 @@ from engine.memory_keeper import MemoryKeeper
 from engine.model import common_tail
 from engine.model.common_tail import CommonTail
 from engine.model.runner import Runner
-from engine.request import Failed
+from engine.model.sampling import Sampler
+from engine.model.tail import TailKV
+from engine.request import Failed, SamplingParams
 from tests.support.failing import Failing
 from tests.support.gate import MAX_DIFFERENCE, Gate, check, largest
 from tests.support.tiny_models import VOCABULARY, fresh_logits, make_runner
 
+GREEDY = SamplingParams(temperature=0.0)
 NAMES = ["llama", "llama_mha", "gemma3_text", "gpt_oss", "qwen3_next", "falcon_h1"]
 PREFIX = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(100)]
 OTHER = [(11 * n * n + n + 9) % VOCABULARY for n in range(900)]
@@ -70,6 +74,7 @@ def check_all(gate: Gate, prompts: dict[str, list[int]]) -> None:
 @pytest.mark.parametrize("lengths", [(9, 9), (5, 9, 21), (7,) * 5, (21, 5, 13, 30, 80)])
 def test_all_kinds_are_exact(name: str, lengths: tuple[int, ...]) -> None:
     gate, prompts = serving(name, lengths)
+    assert in_common(gate)
     gate.finish()
     check_all(gate, prompts)
 
@@ -202,8 +207,9 @@ def rows_of(runner: Runner, cache: PrefixCache, lengths: Sequence[int]) -> list[
     return rows
 
 
-def step(runner: Runner, rows: Sequence[Row]) -> None:
-    for row in rows:
+def step(runner: Runner, rows: Sequence[Row], more: int = 0) -> None:
+    """One more token of each, and `more` of the last one."""
+    for row in (*rows, *[rows[-1]] * more):
         row.tokens.append((7 * row.tokens[-1] + 3) % VOCABULARY)
     logits = runner.rows_logits(rows)
     for row, own in zip(rows, logits, strict=True):
@@ -229,6 +235,8 @@ def test_other_rows_of_the_batch_keep_their_places() -> None:
     for order in ((3, 0, 4, 1, 2), (0, 1, 2, 3, 4), (2, 4, 1, 3, 0)):
         for _ in range(2):
             step(runner, [rows[i] for i in order])
+        assert len({row.tail.storage.common for row in rows[:3]}) == 1  # type: ignore[attr-defined]
+        assert rows[0].tail.storage.common is not None  # type: ignore[attr-defined]
 
 
 def test_who_is_no_longer_there_is_forgotten() -> None:
@@ -263,3 +271,132 @@ def test_memory_that_fails_while_one_leaves_changes_nothing(
             common.leave(storages[:1])
     assert common.members == storages
     step(runner, rows)
+
+
+@pytest.mark.parametrize("spare", [0, 10, 40, 1000])
+@pytest.mark.parametrize("lengths", [(9, 9, 9), (9, 12, 20, 25), (60, 63, 64, 70), (150, 140)])
+def test_a_step_allocates_what_was_said_and_what_is_spare(
+    lengths: tuple[int, ...], spare: int
+) -> None:
+    """Also when one has left, or another comes, or they outgrow the length up to which tails have
+    no room."""
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, lengths)
+    price = cache.cost.bytes_per_token
+    out: list[Row] = []
+    for at in range(24):
+        if at % 6 == 5:  # one stays out for some steps
+            out = [rows[at % len(rows)]] if not out else []
+        running = [row for row in rows if row not in out]
+        for row in running:
+            row.tokens.append((7 * row.tokens[-1] + 3) % VOCABULARY)
+        storages = [row.tail.storage for row in running]
+        said = sum(storage.num_bytes + storage.growth_bytes(1) for storage in storages)
+        runner.next_tokens(running, [Sampler(GREEDY) for _ in running], spare * price)
+        held = sum(storage.num_bytes for storage in storages)
+        assert held <= said + spare * price
+        own = {storage for storage in storages if not storage.common}  # type: ignore[attr-defined]
+        arrays = [of.arrays() for of in (*own, *{of.common for of in storages if of not in own})]  # type: ignore[attr-defined]
+        assert held == sum(array.nbytes for of in arrays for pair in of for array in pair)
+
+
+@pytest.mark.parametrize("more", [1, 2, 40])
+def test_a_pass_that_is_wider_than_their_tokens(more: int) -> None:
+    """The rest of another prompt comes along, of several tokens."""
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, (9, 9, 9))
+    step(runner, rows, more)
+    step(runner, rows, more)
+    assert rows[0].tail.storage.common is rows[1].tail.storage.common  # type: ignore[attr-defined]
+    assert rows[0].tail.storage.common is not None  # type: ignore[attr-defined]
+    assert rows[2].tail.storage.common is None  # type: ignore[attr-defined]
+    step(runner, rows)
+
+
+def test_rests_of_unlike_length_go_through_one_pass_with_them() -> None:
+    """Chunks end at 64 tokens, so 193 and 194 leave rests of one and of two."""
+    gate = Gate("llama")
+    gate.run("first", [*PREFIX, 5], 1)
+    prompts = {f"r{n}": [*PREFIX, *OTHER[n * 200 : n * 200 + 93 + n // 2]] for n in range(3)}
+    for each, tokens in prompts.items():
+        gate.submit(each, tokens, 12)
+    gate.finish()
+    check_all(gate, prompts)
+
+
+def test_no_more_bytes_than_may_exist_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, cache = make_runner("llama")
+    monkeypatch.setattr(common_tail, "MOST_BYTES", 60 * cache.cost.bytes_per_token)
+    gate, prompts = serving("llama", (9, 9, 9), answer=20)
+    most = 0
+    while gate.scheduler.jobs:
+        gate.step()
+        for common in commons_of(gate):
+            most = max(most, len(common.members) * common.num_tokens)
+    assert 40 < most <= 60
+    check_all(gate, prompts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_budget_that_is_full_is_never_passed(seed: int) -> None:
+    """The gate looks after every step; whoever makes way goes on with the same answer."""
+    _, cache = make_runner("llama")
+    draw = random.Random(seed)
+    gate = Gate("llama", budget=(420 + 30 * seed) * cache.cost.bytes_per_token)
+    gate.run("first", [*PREFIX, 5], 1)
+    prompts = prompts_of([draw.randrange(1, 50) for _ in range(9)])
+    together = 0
+    for each, tokens in prompts.items():
+        gate.submit(each, tokens, draw.randrange(5, 60))
+        for _ in range(draw.randrange(6)):
+            gate.step()
+    while gate.scheduler.jobs:
+        gate.step()
+        together = max(together, len(in_common(gate)))
+    assert together > 0
+    check_all(gate, prompts)
+    gate.cache.check_integrity()
+
+
+def test_a_tail_that_cannot_be_sealed_is_lost_and_the_engine_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate, prompts = serving("llama", (9, 9, 9))
+
+    def short(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CommonTail, "leave", short)
+        gate.cancel("r0")
+    gate.cache.check_integrity()
+    gate.finish()
+    assert gate.cache.match(prompts["r0"]).num_tokens == len(PREFIX)
+    del prompts["r0"]
+    check_all(gate, prompts)
+    gate.cache.check_integrity()
+
+
+def test_arrays_of_a_failed_step_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were to come together run one by one where memory is short."""
+    made: list[CommonTail] = []
+    joined = CommonTail._joined
+
+    def recording(common: CommonTail, layer: int) -> TailKV:
+        made.append(common)
+        return joined(common, layer)
+
+    gate = Gate("llama")
+    gate.run("first", [*PREFIX, 5], 1)
+    failing = Failing(gate)
+    monkeypatch.setattr(CommonTail, "_joined", recording)
+    for each, tokens in prompts_of((9, 9)).items():
+        gate.submit(each, tokens, 8)
+    failing.fails = lambda rows, tokens: rows > 1
+    while len(gate.answer("r0")) < 4 or len(gate.answer("r1")) < 4:
+        gate.step()
+    assert made
+    assert all(not common.arrays() for common in made)
+    failing.fails = lambda rows, tokens: False
+    gate.finish()
+    check_all(gate, prompts_of((9, 9)))

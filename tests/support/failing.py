@@ -9,8 +9,8 @@ from tests.support.gate import Gate
 
 
 class Failing:
-    """Stands before a model's last layer and fails while it is given more than `most` tokens, or
-    when told to."""
+    """Stands before a model's last layer and fails when `fails`, told how many rows and tokens
+    come, says so."""
 
     def __init__(self, gate: Gate) -> None:
         self.fails: Callable[[int, int], bool] = lambda rows, tokens: False

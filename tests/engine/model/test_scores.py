@@ -1,4 +1,4 @@
-"""One softmax for all sizes: few scores by MLX, many on the CPU by numpy."""
+"""Scores and their softmax are the same for all sizes, whichever way they are computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
-from engine.model.scores import LEAST_SCORES, softmax
+from engine.model.scores import LEAST_SCORES, scores, softmax
 
 MANY, FEW = (1, 3, 24, 2060), (1, 3, 4, 100)
 
@@ -45,3 +45,16 @@ def test_a_query_without_any_score_spoils_no_other() -> None:
     others = mx.concatenate([weights[:, :, :5], weights[:, :, 6:]], axis=2)
     expected = softmax(mx.concatenate([scores[:, :, :5], scores[:, :, 6:]], axis=2))
     assert largest(others - expected) == 0.0
+
+
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
+@pytest.mark.parametrize("queries", [1, 3, 8, 9, 24])
+def test_few_queries_and_many_have_the_same_scores(queries: int, dtype: mx.Dtype) -> None:
+    asking = mx.random.normal((2, 3, queries, 16), key=mx.random.key(1)).astype(dtype)
+    keys = mx.random.normal((2, 3, 40, 16), key=mx.random.key(2)).astype(dtype)
+    expected = (asking[..., None, :] * keys[..., None, :, :]).astype(mx.float32).sum(axis=-1)
+    found = scores(asking, keys)
+    assert found.shape == (2, 3, queries, 40)
+    assert found.dtype == dtype
+    noise = {mx.float32: 1e-5, mx.float16: 0.02, mx.bfloat16: 0.2}[dtype]
+    assert largest(found.astype(mx.float32) - expected) < noise
