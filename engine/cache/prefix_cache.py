@@ -429,10 +429,17 @@ class PrefixCache:
     # Inside
 
     def _hold(self, match: Match, owner: str, use: Use) -> Hold:
+        """Of a match whose end lies in a tail that cannot be sealed, what can be held without."""
         hold = Hold(owner)
         for view in match.views:
             if view.part.open:
-                self._seal(self.rows[view.part])
+                try:
+                    self._seal(self.rows[view.part])
+                except Exception:
+                    log.exception("The KV of a running request cannot be shared.")
+                    if not self.cost.dense:  # nothing can be taken up in the middle
+                        self.release(hold)
+                    break
             hold.add(view)
         self._index.touch(match.last, use)
         if match.checkpoint is not None:

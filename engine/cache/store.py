@@ -3,6 +3,7 @@ them goes through here, so that they agree."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from engine.cache.checkpoint import Checkpoint
@@ -11,6 +12,8 @@ from engine.cache.index import PageIndex
 from engine.cache.kept import Kept, Use
 from engine.cache.page import TOKEN_BYTES, Page
 from engine.cache.part import Part, Storage
+
+log = logging.getLogger(__name__)
 
 
 class Store:
@@ -42,7 +45,10 @@ class Store:
         self._book(part)
         if not self.cost.dense and part.storage.num_tokens and not self.is_mostly_full(part):
             # Checkpoints lie close together: small parts would be empty for the most part.
-            self.change(part, lambda storage: storage.truncate(storage.num_tokens))
+            try:
+                self.change(part, lambda storage: storage.truncate(storage.num_tokens))
+            except Exception:
+                log.exception("Empty room could not be given back.")
 
     def change(self, part: Part, give: Callable[[Storage], None]) -> None:
         """Let a sealed part give something back."""

@@ -69,10 +69,9 @@ class PartStorage:
     """State of one part: a cache for every leaf of the model.
 
     Full attention: a `TailKV` of all tokens, [1, kv_heads, tokens, head_dim] each; empty while it
-    has them in `common` with others. Sliding
-    windows: a `WindowKV` of the last ones. Recurrent: an `ArraysCache`, right at the end only.
-    Open, they grow; sealed, their arrays do not change while anybody reads them, which is done
-    through slices.
+    has them in `common` with others. Sliding windows: a `WindowKV` of the last ones. Recurrent: an
+    `ArraysCache`, right at the end only. Open, they grow; sealed, their arrays do not change while
+    anybody reads them, which is done through slices.
     """
 
     __slots__ = (

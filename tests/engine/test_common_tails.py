@@ -400,3 +400,56 @@ def test_arrays_of_a_failed_step_are_not_kept(monkeypatch: pytest.MonkeyPatch) -
     failing.fails = lambda rows, tokens: False
     gate.finish()
     check_all(gate, prompts_of((9, 9)))
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3_text"])
+def test_a_tail_that_cannot_be_sealed_for_another_is_not_shared(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new prompt begins with all that a running row has computed."""
+    gate, prompts = serving(name, (40, 40, 40))
+    row = next(job.row for job in gate.scheduler.running if job.request.id == "r0")
+    assert row is not None
+    later = [*row.tokens[: row.num_computed], 9]
+
+    def short(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CommonTail, "leave", short)
+        gate.submit("later", later, 5)
+        gate.step()
+    if name == "llama":
+        assert gate.cached("later") == len(PREFIX), "what lies in a sealed part"
+    gate.finish()
+    check_all(gate, prompts | {"later": later})
+    gate.cache.clear()
+    assert gate.cache.used_bytes == 0, "no hold has stayed"
+
+
+def test_empty_room_that_cannot_be_given_back_stays_in_the_books(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A failed chunk leaves room in a tail; sealing gives it back, which takes a copy."""
+    gate = Gate("gemma3_text")
+    gate.run("first", [*PREFIX, 5], 1)
+    failing = Failing(gate)
+    gate.submit("broken", [*PREFIX, *OTHER[:300]], 5)
+    for _ in range(2):
+        gate.step()
+    copies: list[object] = []
+
+    def short(array: object, *_: object) -> None:
+        copies.append(array)
+        raise MemoryError
+
+    failing.fails = lambda rows, tokens: True
+    with monkeypatch.context() as patch:
+        patch.setattr(mx, "contiguous", short)
+        gate.step()
+    assert copies
+    failing.fails = lambda rows, tokens: False
+    gate.cache.check_integrity()
+    assert any(isinstance(event, Failed) for event in gate.events["broken"])
+    gate.cache.clear()
+    assert gate.cache.used_bytes == 0
