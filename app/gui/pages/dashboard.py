@@ -146,6 +146,8 @@ class Dashboard(Page):
             follow(self.desk.recent_requests(), self, self._take_ttfts, self._miss_ttfts)
 
     def _take_day(self, minutes: list[MinuteRow]) -> None:
+        if not self._minutes:
+            self._live.backfill_evictions(minutes)
         self._reading, self._answered = False, True
         self._today.finish_reading(minutes)
         self._minutes, self._day = minutes, None

@@ -26,7 +26,7 @@ from app.gui.pages.dashboard_curves import (
     where_any,
 )
 from app.hit_rate import Span
-from app.storage.aggregates import is_warm
+from app.storage.aggregates import MINUTE_S, MinuteRow, is_warm
 from app.storage.growth import Growth, GrowthWatch
 from engine.request import RequestRecord
 from engine.snapshot import Snapshot
@@ -108,7 +108,7 @@ class LiveFigures:
 
     def __init__(self, now: float, snapshot: Snapshot) -> None:
         """`now` is Unix seconds; `snapshot` has where the counters stand."""
-        self._newest = int(now)
+        self._first = self._newest = int(now)
         self._watch = GrowthWatch(snapshot)
         self._second = _Second()
         self._counted = {name: RingSeries(SECONDS) for name in _COUNTED}
@@ -134,6 +134,16 @@ class LiveFigures:
             self._counted["reused"].put(age, second.reused)
             self._counted["computed"].put(age, second.computed)
             self._put_speeds(age, second)
+
+    def backfill_evictions(self, minutes: Iterable[MinuteRow]) -> None:
+        """What was evicted before anybody looked, of each minute the same in every second: the
+        storage knows no better."""
+        for row in minutes:
+            end = min(row.started_at + MINUTE_S, self._first + 1)
+            for second in range(max(row.started_at, self._newest - SECONDS), end):
+                for name in _EVICTED:
+                    share = getattr(row.evicted, name) / MINUTE_S
+                    self._counted[name].put(self._newest - second, share)
 
     def observe(self, now: float, snapshot: Snapshot, records: Iterable[RequestRecord]) -> None:
         """About once a second: the counters, and the requests that ended since the last time.

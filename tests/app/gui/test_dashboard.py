@@ -289,6 +289,23 @@ def test_only_reasons_that_came_up_are_spoken_of(
     assert card.chart.words_at(95).endswith("Room for answers: 2 MiB, Model checkpoints: 1 MiB")
 
 
+def test_what_went_before_the_page_was_made_is_shown(
+    qtbot: QtBot, dashboard: Dashboard, fake_desk: FakeDesk, clock: HouseClock, moment: Time
+) -> None:
+    """As after another language was chosen: the storage knows it by the minute."""
+    row = next(row for row in fake_desk.minutes if row.started_at == int(NOON) - 240)
+    at = fake_desk.minutes.index(row)
+    fake_desk.minutes[at] = replace(row, requests=1, capacity_bytes=60 * MIB, quota_bytes=6 * MIB)
+    show(qtbot, dashboard, fake_desk)
+    card = dashboard.evictions
+    assert card.figure == "66 MiB"
+    assert card.legend.accessibleName() == "Room for answers, A client’s share"
+    assert card.chart.words_at(37).endswith("Room for answers: 10 MiB, A client’s share: 1 MiB")
+    assert "MiB" not in card.chart.words_at(45)
+    end_request(fake_desk, clock, moment)
+    assert card.figure == "69 MiB", "and what has gone since"
+
+
 @pytest.mark.parametrize("width", [572, 752, 1200])
 def test_no_figure_is_cut_off(
     qtbot: QtBot, dashboard: Dashboard, fake_desk: FakeDesk, width: int
