@@ -17,7 +17,7 @@ import mlx.core as mx
 from mlx_lm.models.base import create_causal_mask
 
 from engine.model.common_tail import CommonTail
-from engine.model.reading import Group, Reading, Unit
+from engine.model.reading import Group, Reading, Unit, ascend
 from engine.model.scores import scores, softmax
 
 Attention = Callable[..., mx.array]
@@ -55,7 +55,7 @@ class RowsCache:
         self, keys: mx.array, values: mx.array
     ) -> tuple[list[mx.array], list[mx.array]]:
         units = self.reading.units
-        if len(units) == 1 and _ascend(units[0].rows):
+        if len(units) == 1 and ascend(units[0].rows):
             pairs = [self._append(self.tails[0], units[0], keys, values)]
         else:
             num_rows = keys.shape[0]
@@ -362,13 +362,9 @@ def _apart(together: mx.array, num_rows: int) -> mx.array:
     return together.reshape(kv_heads, num_rows, queries // num_rows, dim).swapaxes(0, 1)
 
 
-def _ascend(rows: Sequence[int]) -> bool:
-    return list(rows) == sorted(rows)
-
-
 def _sorted(of_rows: mx.array, rows: Sequence[int]) -> mx.array:
     """Rows, all there are, in another order."""
-    if _ascend(rows):
+    if ascend(rows):
         return of_rows
     return mx.take(of_rows, mx.array(list(rows)), axis=0)
 

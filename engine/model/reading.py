@@ -91,10 +91,15 @@ class Reading:
         # Next tokens of rows, in order, that see the same, where it was computed, and one tail.
         self.simple = (
             len(self.groups) == len(units) == max(counts) == 1
-            and list(units[0].rows) == sorted(units[0].rows)
+            and ascend(units[0].rows)
             and bool(shared)
             and not any(view.shift for view in shared)
         )
+
+
+def ascend(rows: Sequence[int]) -> bool:
+    """Whether rows come in the order of the batch."""
+    return list(rows) == sorted(rows)
 
 
 def shared_views(rows: Sequence[Row], reach: int | None = None) -> list[SharedView]:
