@@ -245,22 +245,22 @@ def _next_tokens(
     num_rows, heads, _, dim = queries.shape
     kv_heads, reading = keys.shape[1], cache.reading
     repeats = heads // kv_heads
-    # Scaled and added where they change places, since each of these is a copy anyway.
+    # KV heads come first from here on: in that order a part is read.
     by_heads = queries.reshape(num_rows, kv_heads, repeats, dim).swapaxes(0, 1) * scale
     asking = by_heads.reshape(1, kv_heads, num_rows * repeats, dim)
     pieces = [view.storage.read(cache.leaf, view.start, view.end) for view in reading.shared]
-    over_pieces = [
-        scores(asking, part_keys).reshape(kv_heads, num_rows, repeats, -1)
-        for part_keys, _ in pieces
-    ]
-    over_tail = _over_tail(by_heads.swapaxes(0, 1), keys, reading, reading.units[0])
-    over_pieces.append(over_tail.swapaxes(0, 1))
+    over_pieces = [scores(asking, part_keys) for part_keys, _ in pieces]
+    over_tail = scores(by_heads, keys.swapaxes(0, 1))
+    if (bias := _padding_bias(over_tail, reading, reading.units[0])) is not None:
+        over_tail = over_tail + bias.swapaxes(0, 1)
+    over_pieces.append(over_tail.reshape(1, kv_heads, num_rows * repeats, -1))
     *weights, of_tail = _weights(over_pieces, (1,), None)
-    total = of_tail.swapaxes(0, 1) @ values
+    over_tail = of_tail.reshape(kv_heads, num_rows, repeats, -1) @ values.swapaxes(0, 1)
+    total = over_tail.reshape(1, kv_heads, num_rows * repeats, -1)
     for own, (_, part_values) in zip(weights, pieces, strict=True):
-        over_part = own.reshape(1, kv_heads, num_rows * repeats, -1) @ part_values
-        total = total + over_part.reshape(kv_heads, num_rows, repeats, -1).swapaxes(0, 1)
-    return total.reshape(num_rows, heads, 1, -1)
+        total = total + own @ part_values
+    by_rows = total.reshape(kv_heads, num_rows, repeats, -1).swapaxes(0, 1)
+    return by_rows.reshape(num_rows, heads, 1, -1)
 
 
 def _over_tails(
@@ -289,15 +289,24 @@ def _over_tail(asking: mx.array, keys: mx.array, reading: Reading, unit: Unit) -
     -inf over what they do not see."""
     over_tail = scores(asking, keys)
     if unit.common is not None:
-        key = (id(unit.common), over_tail.dtype)
-        if key not in reading.masks:
-            reading.masks[key] = unit.common.bias(over_tail.dtype)
-        bias = reading.masks[key]
+        bias = _padding_bias(over_tail, reading, unit)
         return over_tail if bias is None else over_tail + bias
     (row,) = unit.rows
     end = reading.starts[row] + reading.counts[row]
     seen = _causal(over_tail, reading, row)
     return _in_window(seen, reading, unit.rows, end - over_tail.shape[3])
+
+
+def _padding_bias(over_tail: mx.array, reading: Reading, unit: Unit) -> mx.array | None:
+    """What is added to the scores of a unit's rows over its tail, [rows, 1, 1, tokens], the same in
+    all layers of a pass; None if nothing is."""
+    if unit.common is None:
+        return None
+    key = (id(unit.common), over_tail.dtype)
+    if key not in reading.masks:
+        reading.masks[key] = unit.common.bias(over_tail.dtype)
+    bias: mx.array | None = reading.masks[key]
+    return bias
 
 
 def _asking(queries: mx.array, reading: Reading, kv_heads: int) -> list[mx.array]:

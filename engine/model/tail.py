@@ -35,6 +35,8 @@ class TailKV(KVCache):
     @property
     def held(self) -> tuple[mx.array, mx.array]:
         """Keys and values of all tokens held, without a copy."""
+        if self.offset == self.allocated_tokens:
+            return self.keys, self.values
         return self.keys[..., : self.offset, :], self.values[..., : self.offset, :]
 
     def new_tokens(self, num_tokens: int) -> int:
