@@ -245,22 +245,21 @@ def _next_tokens(
     num_rows, heads, _, dim = queries.shape
     kv_heads, reading = keys.shape[1], cache.reading
     repeats = heads // kv_heads
-    # KV heads come first from here on: in that order a part is read.
-    by_heads = queries.reshape(num_rows, kv_heads, repeats, dim).swapaxes(0, 1) * scale
-    asking = by_heads.reshape(1, kv_heads, num_rows * repeats, dim)
+    # KV heads come first from here on, which is the order in which a part is read.
+    by_heads = _turned_over(queries.reshape(num_rows, kv_heads, repeats, dim)) * scale
+    apart, together = by_heads.shape[:3], (1, kv_heads, num_rows * repeats)
+    asking = by_heads.reshape(*together, dim)
     pieces = [view.storage.read(cache.leaf, view.start, view.end) for view in reading.shared]
     over_pieces = [scores(asking, part_keys) for part_keys, _ in pieces]
-    over_tail = scores(by_heads, keys.swapaxes(0, 1))
+    over_tail = scores(by_heads, _turned_over(keys))
     if (bias := _padding_bias(over_tail, reading, reading.units[0])) is not None:
-        over_tail = over_tail + bias.swapaxes(0, 1)
-    over_pieces.append(over_tail.reshape(1, kv_heads, num_rows * repeats, -1))
+        over_tail = over_tail + _turned_over(bias)
+    over_pieces.append(over_tail.reshape(*together, -1))
     *weights, of_tail = _weights(over_pieces, (1,), None)
-    over_tail = of_tail.reshape(kv_heads, num_rows, repeats, -1) @ values.swapaxes(0, 1)
-    total = over_tail.reshape(1, kv_heads, num_rows * repeats, -1)
+    total = (of_tail.reshape(*apart, -1) @ _turned_over(values)).reshape(*together, -1)
     for own, (_, part_values) in zip(weights, pieces, strict=True):
         total = total + own @ part_values
-    by_rows = total.reshape(kv_heads, num_rows, repeats, -1).swapaxes(0, 1)
-    return by_rows.reshape(num_rows, heads, 1, -1)
+    return _turned_over(total.reshape(*apart, -1)).reshape(num_rows, heads, 1, -1)
 
 
 def _over_tails(
@@ -353,6 +352,12 @@ def _in_order(
         for i, own in zip(group.rows, _split(total, ends[:-1], axis=2), strict=True):
             outputs[i] = _filled(own.reshape(1, heads, reading.counts[i], -1), width)
     return mx.concatenate([own for own in outputs if own is not None])
+
+
+def _turned_over(by_rows: mx.array) -> mx.array:
+    """[rows, kv_heads, ...] as [kv_heads, rows, ...], or the reverse. A single one in front stays
+    there, since nothing lies in another order then."""
+    return by_rows if by_rows.shape[0] == 1 else by_rows.swapaxes(0, 1)
 
 
 def _together(of_rows: mx.array) -> mx.array:
