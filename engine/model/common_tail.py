@@ -98,6 +98,8 @@ class CommonTail:
             assert kv.offset == self.num_tokens, f"layer {layer} stands at {kv.offset}"
         if self.settled:
             return
+        for kv in self._layers.values():
+            kv.num_rows = len(self.padding)  # only now, since nobody has said room for this step
         for storage in self.members:
             for layer in self._layers:
                 storage.leaves[layer].go_back(0)
@@ -147,6 +149,7 @@ class CommonTail:
         self.num_tokens -= unused
         for kv, (keys, values) in zip(self._layers.values(), rest, strict=bool(staying)):
             kv.keys, kv.values, kv.offset = keys, values, self.num_tokens
+            kv.num_rows = len(staying)
         self._members = [self._members[slot] for slot in staying]
         self.padding = [tokens - unused for tokens in padding]
 
@@ -197,6 +200,7 @@ def common_tails(rows: Sequence[Row], counts: Sequence[int], spare_bytes: int) -
             chains = (of_chain for of_chain in alike.values() if storage in of_chain)
             too_many = len(common.padding) * (common.num_tokens + 1) > most_tokens
             common.leave_but(() if too_many else next(chains, ()))
+    places = {id(storage): i for i, storage in enumerate(storages)}
     commons: list[CommonTail] = []
     for of_chain in alike.values():
         sources = {id(storage.common or storage): storage.common or storage for storage in of_chain}
@@ -204,11 +208,10 @@ def common_tails(rows: Sequence[Row], counts: Sequence[int], spare_bytes: int) -
             list(sources.values()), spare_tokens, most_tokens // 2
         )
         for of in together:
-            if len(of) > 1:
-                commons.append(CommonTail(of))
+            if len(of) > 1:  # in the order of the batch, where they can be: it is read faster
+                commons.append(CommonTail(sorted(of, key=lambda of: places[id(_members(of)[0])])))
             elif isinstance(of[0], CommonTail):
                 commons.append(of[0])
-    places = {id(storage): i for i, storage in enumerate(storages)}
     for common in commons:
         common.rows = tuple(places[id(storage)] for storage in common.members)
     return commons
@@ -254,8 +257,11 @@ def _more_tokens(source: CommonTail | PartStorage, num_tokens: int) -> int:
     """How many more than it has said it allocates in the next step, for all members, if it comes to
     those who have `num_tokens`."""
     allocated = TailKV.allocated_from(num_tokens, 1)
-    members = source.members if isinstance(source, CommonTail) else [source]
-    return sum(allocated - of.allocated_tokens - of.most_new_tokens(1) for of in members)
+    return sum(allocated - of.allocated_tokens - of.most_new_tokens(1) for of in _members(source))
+
+
+def _members(source: CommonTail | PartStorage) -> list[PartStorage]:
+    return source.members if isinstance(source, CommonTail) else [source]
 
 
 def _padding(source: CommonTail | PartStorage) -> list[int]:

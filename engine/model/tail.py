@@ -8,17 +8,19 @@ import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
 _SHORT_TOKENS = 64
+_ROOM_TOGETHER = 32  # tokens for all rows of one array
 _MOST_ROOM = 256
 
 
 class TailKV(KVCache):
-    """An mlx-lm `KVCache`, [rows, kv_heads, tokens, head_dim] each, mostly of one row, which is
-    never allocated far ahead. Steps of 256 tokens, as mlx-lm's, would take more for the short tails
-    of many rows than their common prefix does.
+    """An mlx-lm `KVCache`, [rows, kv_heads, tokens, head_dim] each, which is never allocated far
+    ahead. Steps of 256 tokens, as mlx-lm's, would take more for the short tails of many rows than
+    their common prefix does.
 
-    While it is short it has no room at all: copying it is no more work than writing into it. Then
-    it is allocated an eighth of what it holds ahead, 16 tokens at most, and from 256 on a
-    sixteenth, 256 at most, since smaller steps would copy a long tail too often.
+    While it is short and one row's it has no room at all: copying it is no more work than writing
+    into it. That of `num_rows` has room for a few tokens of each. Then it is allocated an eighth of
+    what it holds ahead, 16 tokens at most, and from 256 on a sixteenth, 256 at most, since smaller
+    steps would copy a long tail too often.
     """
 
     keys: Any
@@ -27,6 +29,7 @@ class TailKV(KVCache):
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.num_rows = 1
 
     @property
     def allocated_tokens(self) -> int:
@@ -77,15 +80,18 @@ class TailKV(KVCache):
 
     def _is_short(self, end: int) -> bool:
         """Whether it is appended to by copying, up to `end`."""
-        return self.offset > 0 and end <= _SHORT_TOKENS
+        return self.offset > 0 and end <= _SHORT_TOKENS and self.num_rows == 1
 
     def _step_for(self, num_tokens: int) -> int:
         """The step of `KVCache` with which it grows when it appends `num_tokens`."""
-        room = 0
-        if num_tokens == 1 and self.offset >= _SHORT_TOKENS:
-            room = max(min(self.offset // 8, 16), min(self.offset // 16, _MOST_ROOM))
-        step = max(num_tokens, room)
+        step = max(num_tokens, self._room() if num_tokens == 1 else 0)
         # It gives unused room back when it grows, but not at a multiple of its step.
         while self.offset and self.offset % step == 0 and self.offset < self.allocated_tokens:
             step += 1
         return step
+
+    def _room(self) -> int:
+        """Tokens of a row for which it is allocated ahead when it grows by one."""
+        if self.offset < _SHORT_TOKENS:
+            return _ROOM_TOGETHER // self.num_rows if self.num_rows > 1 else 0
+        return max(min(self.offset // 8, 16), min(self.offset // 16, _MOST_ROOM))

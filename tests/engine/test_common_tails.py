@@ -24,7 +24,7 @@ from tests.support.gate import MAX_DIFFERENCE, Gate, check, largest
 from tests.support.tiny_models import VOCABULARY, fresh_logits, make_runner
 
 GREEDY = SamplingParams(temperature=0.0)
-NAMES = ["llama", "llama_mha", "gemma3_text", "gpt_oss", "qwen3_next", "falcon_h1"]
+NAMES = ["llama", "llama_mha", "llama_mqa", "gemma3_text", "gpt_oss", "qwen3_next", "falcon_h1"]
 PREFIX = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(100)]
 OTHER = [(11 * n * n + n + 9) % VOCABULARY for n in range(900)]
 
@@ -87,6 +87,7 @@ def test_tails_of_about_one_length_come_together_and_are_paid_for() -> None:
     assert common.padding == [max(lengths) - length for length in lengths]
     assert 0 < max(common.padding) <= 16
     assert common.num_tokens == max(lengths)
+    assert common.rows == (0, 1, 2)
     price = gate.cache.cost.bytes_per_token
     held = sum(array.nbytes for pair in common.arrays() for array in pair)  # type: ignore[attr-defined]
     assert held == sum(storage.num_bytes for storage in common.members)
@@ -99,13 +100,37 @@ def test_without_room_for_padding_only_equals_come_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(MemoryKeeper, "spare_bytes", 0)
-    gate, prompts = serving("llama", (9, 9, 12, 12, 20))
+    gate = Gate("llama")
+    gate.run("first", [*PREFIX, 5], 1)
+    prompts = prompts_of((9, 9, 12, 12, 20))
+    for each, tokens in prompts.items():
+        gate.submit(each, tokens, 30)
+    while not in_common(gate):
+        gate.step()
     assert ["r0", "r1"] in in_common(gate)
     for common in commons_of(gate):
         assert not any(common.padding)
         assert {storage.num_tokens for storage in common.members} == {common.num_tokens}
     gate.finish()
     check_all(gate, prompts)
+
+
+@pytest.mark.parametrize("num_rows", [2, 5, 16])
+def test_short_ones_are_allocated_a_few_tokens_ahead_which_are_said_before(num_rows: int) -> None:
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, (9,) * num_rows)
+    price = cache.cost.bytes_per_token
+    seen = set()
+    for number in range(30):
+        said = sum(row.tail.storage.num_bytes + row.tail.storage.growth_bytes(1) for row in rows)
+        step(runner, rows)
+        (common,) = {row.tail.storage.common for row in rows}  # type: ignore[attr-defined]
+        held = sum(array.nbytes for pair in common.arrays() for array in pair)
+        assert held == num_rows * common.allocated_tokens * price <= said
+        if number and common.num_tokens < 64:
+            seen.add(num_rows * (common.allocated_tokens - common.num_tokens))
+    assert 0 < max(seen) < 32
+    assert min(seen) == 0  # all of it is used before there is more
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma3_text", "qwen3_next"])
@@ -222,7 +247,8 @@ def test_rows_may_come_in_another_order_or_not_at_all() -> None:
     for order in ((0, 1, 2, 3), (3, 1, 0, 2), (2, 0), (0, 1, 2, 3), (1,), (3, 2, 1, 0)):
         step(runner, [rows[i] for i in order])
         step(runner, [rows[i] for i in order])
-    assert len({row.tail.storage.common for row in rows}) > 1  # type: ignore[attr-defined]
+    (common,) = {row.tail.storage.common for row in rows}  # type: ignore[attr-defined]
+    assert common is not None
 
 
 def test_other_rows_of_the_batch_keep_their_places() -> None:

@@ -10,7 +10,7 @@ from engine.model.info import AttentionMode
 from tests.support.gate import Gate, check, divergence, largest
 from tests.support.tiny_models import VOCABULARY
 
-KINDS = ["llama", "llama_mha", "gemma3_text", "gpt_oss", "qwen3_next", "falcon_h1"]
+KINDS = ["llama", "llama_mha", "llama_mqa", "gemma3_text", "gpt_oss", "qwen3_next", "falcon_h1"]
 TEXT = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(4200)]
 OTHER = [(11 * n * n + n + 9) % VOCABULARY for n in range(900)]
 

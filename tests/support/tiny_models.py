@@ -58,6 +58,7 @@ _MAMBA: dict[str, Any] = {
 CONFIGS: dict[str, dict[str, Any]] = {
     "llama": {},
     "llama_mha": {"model_type": "llama", "num_key_value_heads": 4, "rope_traditional": True},
+    "llama_mqa": {"model_type": "llama", "num_key_value_heads": 1},
     "qwen2": {},
     "qwen3": {},
     "gemma2": {

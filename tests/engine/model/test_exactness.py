@@ -27,7 +27,7 @@ from tests.support.tiny_models import (
 BAR = 3e-4
 TOKENS = [(7 * n * n + 3 * n + 5) % VOCABULARY for n in range(400)]
 OTHER = [(11 * n * n + n + 9) % VOCABULARY for n in range(400)]
-ROWS = ["llama", "llama_mha", "qwen2", "qwen3"]
+ROWS = ["llama", "llama_mha", "llama_mqa", "qwen2", "qwen3"]
 GREEDY = SamplingParams(temperature=0.0)
 
 
@@ -50,7 +50,8 @@ def open_and_compute(runner: Runner, cache: PrefixCache, tokens: list[int]) -> t
 def test_rows_are_taken(name: str) -> None:
     runner, _ = make_runner(name)
     assert (runner.info.attention, runner.info.attention_reason) == (AttentionMode.SHARED, "")
-    assert runner.info.bytes_per_token == 3 * 2 * (4 if name == "llama_mha" else 2) * 16 * 4
+    kv_heads = {"llama_mha": 4, "llama_mqa": 1}.get(name, 2)
+    assert runner.info.bytes_per_token == 3 * 2 * kv_heads * 16 * 4
 
 
 @pytest.mark.parametrize("name", ROWS)
