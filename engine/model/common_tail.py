@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS = 16
-MOST_TOKENS = 256  # longer tails are work enough to be read one by one
+MOST_TOKENS = 1024  # longer tails are work enough to be read one by one
 MOST_PADDING = 16
 # It exists twice while somebody comes or leaves: little beside what is kept for a forward pass.
 MOST_BYTES = 128 * MIB
