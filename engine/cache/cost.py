@@ -27,7 +27,7 @@ class WindowCost:
 class KVCost:
     """Prices of one model: a token of all full-attention layers, of each group of sliding layers,
     and one recurrent state, in bytes. `grows_by_eighths`: a tail is never allocated further ahead
-    than an eighth of what it holds."""
+    than 32 tokens and an eighth of what it holds."""
 
     bytes_per_token: int
     windows: tuple[WindowCost, ...] = ()

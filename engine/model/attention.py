@@ -354,10 +354,10 @@ def _in_order(
     return mx.concatenate([own for own in outputs if own is not None])
 
 
-def _turned_over(by_rows: mx.array) -> mx.array:
-    """[rows, kv_heads, ...] as [kv_heads, rows, ...], or the reverse. A single one in front stays
-    there, since nothing lies in another order then."""
-    return by_rows if by_rows.shape[0] == 1 else by_rows.swapaxes(0, 1)
+def _turned_over(of: mx.array) -> mx.array:
+    """[rows, kv_heads, ...] as [kv_heads, rows, ...], or the reverse. Where the first is one, it
+    stays, since nothing would lie in another order: what follows must not ask which is which."""
+    return of if of.shape[0] == 1 else of.swapaxes(0, 1)
 
 
 def _together(of_rows: mx.array) -> mx.array:

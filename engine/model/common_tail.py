@@ -2,14 +2,15 @@
 
 A step costs a row some ten operations a layer for its own tail, whatever that holds; on a short
 prefix this is more than reading it once for all saves. So rows that stand on the same parts and
-have short tails of about the same length have them in common: they are appended to, read and
-weighed at once for all.
+have tails of about the same length have them in common: they are appended to, read and weighed at
+once for all.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import mlx.core as mx
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 16
 MOST_TOKENS = 1024  # longer tails are work enough to be read one by one
 MOST_PADDING = 16
-# It exists twice while somebody comes or leaves: little beside what is kept for a forward pass.
+ROOM_TOGETHER = 32  # tokens of all rows for which short ones are allocated ahead
+# Of one, without its room: it exists twice while somebody comes or leaves, which must be little
+# beside what is kept for a forward pass. In one pass half of it is put together anew.
 MOST_BYTES = 128 * MIB
 
 
@@ -96,10 +99,9 @@ class CommonTail:
         self.num_tokens += 1
         for layer, kv in self._layers.items():
             assert kv.offset == self.num_tokens, f"layer {layer} stands at {kv.offset}"
+            kv.short_room = ROOM_TOGETHER // len(self.padding)  # from now on it is said before
         if self.settled:
             return
-        for kv in self._layers.values():
-            kv.num_rows = len(self.padding)  # only now, since nobody has said room for this step
         for storage in self.members:
             for layer in self._layers:
                 storage.leaves[layer].go_back(0)
@@ -149,7 +151,7 @@ class CommonTail:
         self.num_tokens -= unused
         for kv, (keys, values) in zip(self._layers.values(), rest, strict=bool(staying)):
             kv.keys, kv.values, kv.offset = keys, values, self.num_tokens
-            kv.num_rows = len(staying)
+            kv.short_room = 0  # nobody has said that of so many for the next step
         self._members = [self._members[slot] for slot in staying]
         self.padding = [tokens - unused for tokens in padding]
 
@@ -189,7 +191,8 @@ def common_tails(rows: Sequence[Row], counts: Sequence[int], spare_bytes: int) -
     bytes_per_token = storages[0].shape.cost.bytes_per_token
     if not bytes_per_token:
         return []
-    spare_tokens, most_tokens = spare_bytes // bytes_per_token, MOST_BYTES // bytes_per_token
+    most_tokens = MOST_BYTES // bytes_per_token
+    left = _Left(spare_bytes // bytes_per_token, most_tokens // 2)
     alike: dict[object, list[PartStorage]] = {}
     for row, storage, count in zip(rows, storages, counts, strict=True):
         if _may_join(row, storage, count):
@@ -204,12 +207,10 @@ def common_tails(rows: Sequence[Row], counts: Sequence[int], spare_bytes: int) -
     commons: list[CommonTail] = []
     for of_chain in alike.values():
         sources = {id(storage.common or storage): storage.common or storage for storage in of_chain}
-        together, spare_tokens = _brought_together(
-            list(sources.values()), spare_tokens, most_tokens // 2
-        )
-        for of in together:
-            if len(of) > 1:  # in the order of the batch, where they can be: it is read faster
-                commons.append(CommonTail(sorted(of, key=lambda of: places[id(_members(of)[0])])))
+        for of in _brought_together(list(sources.values()), left):
+            if len(of) > 1:  # in the order of the batch, as far as they can be: it is read faster
+                of.sort(key=lambda source: places[id(_members(source)[0])])
+                commons.append(CommonTail(of))
             elif isinstance(of[0], CommonTail):
                 commons.append(of[0])
     for common in commons:
@@ -227,30 +228,38 @@ def _may_join(row: Row, storage: PartStorage, count: int) -> bool:
     )
 
 
+@dataclass(slots=True)
+class _Left:
+    """What a pass may do yet, in tokens of one row: allocate more than was said, and build anew."""
+
+    spare_tokens: int
+    new_tokens: int
+
+
 def _brought_together(
-    sources: Sequence[CommonTail | PartStorage], spare_tokens: int, most_tokens: int
-) -> tuple[list[list[CommonTail | PartStorage]], int]:
-    """These in as few as there may be, longest first and none of more than `most_tokens`, and how
-    many tokens are spare then."""
+    sources: Sequence[CommonTail | PartStorage], left: _Left
+) -> list[list[CommonTail | PartStorage]]:
+    """These in as few as there may be, longest first, with what is `left` for it."""
     together: list[list[CommonTail | PartStorage]] = []
     for source in sorted(sources, key=lambda source: source.num_tokens, reverse=True):
         if together:
             last = together[-1]
-            num_rows = sum(len(_padding(of)) for of in (*last, source))
-            ahead = last[0].num_tokens - source.num_tokens
+            num_tokens = last[0].num_tokens
             joining = [source] if len(last) > 1 else [*last, source]
-            more = sum(_more_tokens(of, last[0].num_tokens) for of in joining)
+            more = sum(_more_tokens(of, num_tokens) for of in joining)
+            new = sum(len(_padding(of)) for of in joining) * num_tokens
             if (
-                num_rows <= MOST_ROWS
-                and num_rows * last[0].num_tokens <= most_tokens
-                and ahead + max(_padding(source)) <= MOST_PADDING
-                and more <= spare_tokens
+                sum(len(_padding(of)) for of in (*last, source)) <= MOST_ROWS
+                and num_tokens - source.num_tokens + max(_padding(source)) <= MOST_PADDING
+                and more <= left.spare_tokens
+                and new <= left.new_tokens
             ):
-                spare_tokens -= more
+                left.spare_tokens -= more
+                left.new_tokens -= new
                 last.append(source)
                 continue
         together.append([source])
-    return together, spare_tokens
+    return together
 
 
 def _more_tokens(source: CommonTail | PartStorage, num_tokens: int) -> int:

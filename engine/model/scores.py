@@ -37,7 +37,7 @@ def softmax(of: mx.array) -> mx.array:
         return powers / powers.sum(axis=-1, keepdims=True)
     mx.eval(of)
     weights = np.array(of)
-    # What only fills up a row has no score at all, and none is too low to weigh nothing.
+    # What only fills up a row has no score, and scores may lie further apart than float32 goes.
     with np.errstate(invalid="ignore", over="ignore"):
         weights -= weights.max(axis=-1, keepdims=True)
         np.exp(weights, out=weights)

@@ -8,7 +8,6 @@ import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
 _SHORT_TOKENS = 64
-_ROOM_TOGETHER = 32  # tokens for all rows of one array
 _MOST_ROOM = 256
 
 
@@ -17,10 +16,10 @@ class TailKV(KVCache):
     ahead. Steps of 256 tokens, as mlx-lm's, would take more for the short tails of many rows than
     their common prefix does.
 
-    While it is short and one row's it has no room at all: copying it is no more work than writing
-    into it. That of `num_rows` has room for a few tokens of each. Then it is allocated an eighth of
-    what it holds ahead, 16 tokens at most, and from 256 on a sixteenth, 256 at most, since smaller
-    steps would copy a long tail too often.
+    While it is short, of up to 64 tokens, it has room for `short_room` tokens of each row when it
+    grows by one; mostly that is none, since copying it is hardly more work than writing into it.
+    Then it is allocated an eighth of what it holds ahead, 16 tokens at most, and from 256 on a
+    sixteenth, 256 at most, since smaller steps would copy a long tail too often.
     """
 
     keys: Any
@@ -29,7 +28,7 @@ class TailKV(KVCache):
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.num_rows = 1
+        self.short_room = 0
 
     @property
     def allocated_tokens(self) -> int:
@@ -80,7 +79,7 @@ class TailKV(KVCache):
 
     def _is_short(self, end: int) -> bool:
         """Whether it is appended to by copying, up to `end`."""
-        return self.offset > 0 and end <= _SHORT_TOKENS and self.num_rows == 1
+        return self.offset > 0 and end <= _SHORT_TOKENS and not self.short_room
 
     def _step_for(self, num_tokens: int) -> int:
         """The step of `KVCache` with which it grows when it appends `num_tokens`."""
@@ -93,5 +92,5 @@ class TailKV(KVCache):
     def _room(self) -> int:
         """Tokens of a row for which it is allocated ahead when it grows by one."""
         if self.offset < _SHORT_TOKENS:
-            return _ROOM_TOGETHER // self.num_rows if self.num_rows > 1 else 0
+            return self.short_room
         return max(min(self.offset // 8, 16), min(self.offset // 16, _MOST_ROOM))

@@ -1,4 +1,4 @@
-"""Rows that stand on the same have short tails of about one length in common: appended to and read
+"""Rows that stand on the same have tails of about one length in common: appended to and read
 at once for all, and each gets the logits it would get alone."""
 
 from __future__ import annotations
@@ -348,6 +348,40 @@ def test_rests_of_unlike_length_go_through_one_pass_with_them() -> None:
         gate.submit(each, tokens, 12)
     gate.finish()
     check_all(gate, prompts)
+
+
+@pytest.mark.parametrize("num_steps", range(1, 14))
+def test_who_stays_allocates_no_more_than_was_said_in_company(num_steps: int) -> None:
+    """Fewer have more room each, but not yet in the step in which somebody leaves."""
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, (9,) * 5)
+    price = cache.cost.bytes_per_token
+    for _ in range(num_steps):
+        step(runner, rows)
+    for staying in (rows[:4], rows[:2]):
+        (common,) = {row.tail.storage.common for row in staying}  # type: ignore[attr-defined]
+        said = sum(row.tail.storage.num_bytes + row.tail.storage.growth_bytes(1) for row in staying)
+        step(runner, staying)
+        assert len(staying) * common.allocated_tokens * price <= said
+
+
+def test_a_pass_puts_only_so_much_together_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two chains of rows: what both need is more than half of what one may hold."""
+    runner, cache = make_runner("llama")
+    rows = rows_of(runner, cache, (9, 9))
+    other = [*PREFIX[:50], *OTHER[:50]]
+    first = cache.open_row(other)
+    runner.logits(first)
+    cache.close_row(first)
+    for n in (2, 3):
+        tokens = [*other, *OTHER[n * 50 : n * 50 + 9]]
+        rows.append(cache.open_row(tokens, limit=len(tokens) - 1))
+        runner.logits(rows[-1])
+    monkeypatch.setattr(common_tail, "MOST_BYTES", 60 * cache.cost.bytes_per_token)
+    for num_together in (2, 4):
+        step(runner, rows)
+        commons = [row.tail.storage.common for row in rows]  # type: ignore[attr-defined]
+        assert sum(common is not None for common in commons) == num_together
 
 
 def test_no_more_bytes_than_may_exist_twice(monkeypatch: pytest.MonkeyPatch) -> None:
