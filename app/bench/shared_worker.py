@@ -1,4 +1,5 @@
-"""The process behind `ondol bench shared`: it loads the model for each side, and measures both.
+"""The process behind `ondol bench shared`: it loads the model once, and measures both
+sides on it.
 
 Started with a model folder and a plan as JSON.
 """
@@ -33,8 +34,8 @@ def _run(path: Path, plan: Plan, replies: Replies) -> None:
     device.prepare()
     from app.bench.shared_bench import Machine, SharedBench
     from app.bench.shared_rows import SharedRows
-    from engine.model.loader import load
     from engine.model.plain_batch import ROOM_TOKENS, PlainBatch, allocated_bytes
+    from engine.model.runner import Runner
 
     budget = machine.total_memory_bytes() // 2
     config = EngineConfig(
@@ -47,10 +48,10 @@ def _run(path: Path, plan: Plan, replies: Replies) -> None:
     info = assembly.info
     replies.facts(info.dtype, info.context_window)
     _check(info, plan)
-    weights = 2 * info.weights_bytes  # the model is here twice
-    device.apply_limits(budget, weights)
     sharing = SharedRows(assembly, plan.answer_tokens)
-    copies = PlainBatch(load(path).model, device.default_prefill_chunk(), plan.answer_tokens)
+    runner = assembly.parts.runner
+    assert isinstance(runner, Runner)
+    copies = PlainBatch(runner.model, device.default_prefill_chunk(), plan.answer_tokens)
     try:
         results = SharedBench(
             sharing,
@@ -64,7 +65,7 @@ def _run(path: Path, plan: Plan, replies: Replies) -> None:
             ),
             replies.say,
         ).run(plan)
-        peak = Peak.here("both sides", budget, weights)
+        peak = Peak.here("both sides", budget, info.weights_bytes)
     finally:
         assembly.close()
     replies.results(asdict(results), peak)
