@@ -246,20 +246,20 @@ def _next_tokens(
     kv_heads, reading = keys.shape[1], cache.reading
     repeats = heads // kv_heads
     # KV heads come first from here on, which is the order in which a part is read.
-    by_heads = _turned_over(queries.reshape(num_rows, kv_heads, repeats, dim)) * scale
+    by_heads = _swapped(queries.reshape(num_rows, kv_heads, repeats, dim)) * scale
     apart, together = by_heads.shape[:3], (1, kv_heads, num_rows * repeats)
     asking = by_heads.reshape(*together, dim)
     pieces = [view.storage.read(cache.leaf, view.start, view.end) for view in reading.shared]
     over_pieces = [scores(asking, part_keys) for part_keys, _ in pieces]
-    over_tail = scores(by_heads, _turned_over(keys))
+    over_tail = scores(by_heads, _swapped(keys))
     if (bias := _padding_bias(over_tail, reading, reading.units[0])) is not None:
-        over_tail = over_tail + _turned_over(bias)
+        over_tail = over_tail + _swapped(bias)
     over_pieces.append(over_tail.reshape(*together, -1))
     *weights, of_tail = _weights(over_pieces, (1,), None)
-    total = (of_tail.reshape(*apart, -1) @ _turned_over(values)).reshape(*together, -1)
+    total = (of_tail.reshape(*apart, -1) @ _swapped(values)).reshape(*together, -1)
     for own, (_, part_values) in zip(weights, pieces, strict=True):
         total = total + own @ part_values
-    return _turned_over(total.reshape(*apart, -1)).reshape(num_rows, heads, 1, -1)
+    return _swapped(total.reshape(*apart, -1)).reshape(num_rows, heads, 1, -1)
 
 
 def _over_tails(
@@ -354,7 +354,7 @@ def _in_order(
     return mx.concatenate([own for own in outputs if own is not None])
 
 
-def _turned_over(of: mx.array) -> mx.array:
+def _swapped(of: mx.array) -> mx.array:
     """[rows, kv_heads, ...] as [kv_heads, rows, ...], or the reverse. Where the first is one, it
     stays, since nothing would lie in another order: what follows must not ask which is which."""
     return of if of.shape[0] == 1 else of.swapaxes(0, 1)
